@@ -1,0 +1,1 @@
+//! Shared data sets of the benches.
