@@ -1,0 +1,176 @@
+//! A view of one document's bytes, and the walk over its elements.
+//!
+//! | offset | size | meaning |
+//! |---|---|---|
+//! | 0 | 4 | length of the whole document, little-endian, at most 16 MiB when stored |
+//! | 4 | n | elements: type byte, key, 0, value |
+//! | 4+n | 1 | 0 |
+//!
+//! Views trust that the bytes were [validated](crate::validate) on the way in. On bytes that were not,
+//! every method still returns (a walk ends at the first element that does not hold together).
+
+use std::fmt;
+
+use crate::{Kind, Value};
+
+/// A document or an array, borrowed.
+#[derive(Clone, Copy)]
+pub struct Doc<'a> {
+    bytes: &'a [u8],
+}
+
+/// The empty document.
+pub const EMPTY: Doc<'static> = Doc { bytes: &[5, 0, 0, 0, 0] };
+
+impl<'a> Doc<'a> {
+    /// A view of bytes that were validated before; nothing is checked here.
+    #[inline]
+    pub fn from_stored(bytes: &'a [u8]) -> Doc<'a> {
+        Doc { bytes }
+    }
+
+    /// A view of a document of the `bson` crate.
+    ///
+    /// The crate checks the frame only, so documents from outside still need [`crate::validate`].
+    pub fn from_bson(doc: &'a bson::RawDocument) -> Doc<'a> {
+        Doc { bytes: doc.as_bytes() }
+    }
+
+    /// The document's bytes.
+    #[inline]
+    pub fn as_bytes(self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(self) -> bool {
+        self.bytes.len() <= 5
+    }
+
+    /// The elements, in order.
+    #[inline]
+    pub fn iter(self) -> Elements<'a> {
+        let end = self.bytes.len().saturating_sub(1);
+        Elements { rest: self.bytes.get(4..end).unwrap_or_default() }
+    }
+
+    /// The number of elements; walks them.
+    pub fn count(self) -> usize {
+        self.iter().count()
+    }
+
+    /// The first element with this key.
+    #[inline]
+    pub fn element(self, key: &[u8]) -> Option<Element<'a>> {
+        self.iter().find(|e| e.key == key)
+    }
+
+    /// The value of the first element with this key.
+    #[inline]
+    pub fn get(self, key: &str) -> Option<Value<'a>> {
+        self.element(key.as_bytes()).map(|e| e.value())
+    }
+
+    /// The first element.
+    pub fn first(self) -> Option<Element<'a>> {
+        self.iter().next()
+    }
+}
+
+impl fmt::Debug for Doc<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.iter().map(|e| (e.key_str(), e.value()))).finish()
+    }
+}
+
+impl<'a> IntoIterator for Doc<'a> {
+    type Item = Element<'a>;
+    type IntoIter = Elements<'a>;
+    fn into_iter(self) -> Elements<'a> {
+        self.iter()
+    }
+}
+
+/// One element: key, type, and the value's bytes, not yet decoded.
+#[derive(Clone, Copy)]
+pub struct Element<'a> {
+    /// The key's bytes, without the closing zero.
+    pub key: &'a [u8],
+    /// The value's type.
+    pub kind: Kind,
+    /// The value's bytes.
+    pub bytes: &'a [u8],
+}
+
+impl<'a> Element<'a> {
+    /// The key as text.
+    pub fn key_str(&self) -> &'a str {
+        std::str::from_utf8(self.key).unwrap_or_default()
+    }
+
+    /// The value, decoded.
+    #[inline]
+    pub fn value(&self) -> Value<'a> {
+        // Sizes were found by the walk; only malformed bytes that were never validated fail here.
+        Value::decode(self.kind, self.bytes).unwrap_or(Value::Null)
+    }
+}
+
+impl fmt::Debug for Element<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}: {:?}", self.key_str(), self.value())
+    }
+}
+
+/// The walk over a document's elements.
+#[derive(Clone, Debug)]
+pub struct Elements<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Iterator for Elements<'a> {
+    type Item = Element<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Element<'a>> {
+        let (&type_byte, after_type) = self.rest.split_first()?;
+        let kind = Kind::from_byte(type_byte)?;
+        // Keys are short: a plain loop beats a call to memchr.
+        let key_end = after_type.iter().position(|&b| b == 0)?;
+        let (key, value_and_more) = (&after_type[..key_end], &after_type[key_end + 1..]);
+        let size = value_size(kind, value_and_more)?;
+        if size > value_and_more.len() {
+            self.rest = &[];
+            return None;
+        }
+        let (bytes, rest) = value_and_more.split_at(size);
+        self.rest = rest;
+        Some(Element { key, kind, bytes })
+    }
+}
+
+/// The size of a value of this kind that starts at `bytes`; `None` if the bytes end too early.
+#[inline]
+pub(crate) fn value_size(kind: Kind, bytes: &[u8]) -> Option<usize> {
+    let length = |extra: usize| -> Option<usize> {
+        let prefix: [u8; 4] = bytes.get(..4)?.try_into().ok()?;
+        (u32::from_le_bytes(prefix) as usize).checked_add(extra)
+    };
+    match kind {
+        Kind::Double | Kind::DateTime | Kind::Timestamp | Kind::Int64 => Some(8),
+        Kind::Int32 => Some(4),
+        Kind::Boolean => Some(1),
+        Kind::ObjectId => Some(12),
+        Kind::Decimal128 => Some(16),
+        Kind::Null | Kind::Undefined | Kind::MinKey | Kind::MaxKey => Some(0),
+        Kind::String | Kind::JavaScript | Kind::Symbol => length(4),
+        Kind::Document | Kind::Array | Kind::JavaScriptWithScope => length(0),
+        Kind::Binary => length(5),
+        Kind::DbPointer => length(16),
+        Kind::Regex => {
+            let pattern = bytes.iter().position(|&b| b == 0)?;
+            let options = bytes[pattern + 1..].iter().position(|&b| b == 0)?;
+            Some(pattern + options + 2)
+        }
+    }
+}
