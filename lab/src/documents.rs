@@ -58,10 +58,7 @@ impl Documents {
 
     /// All documents in order of appending.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &RawDocument> + '_ {
-        (0..self.len()).map(|index| {
-            self.get(index)
-                .expect("every end was written with its document")
-        })
+        (0..self.len()).map(|index| self.get(index).expect("every end was written with its document"))
     }
 }
 
@@ -79,14 +76,8 @@ mod tests {
         more.push(&rawdoc! { "b": "two" });
         documents.extend(&more);
         let all: Vec<_> = documents.iter().map(|d| d.to_owned()).collect();
-        assert_eq!(
-            all,
-            [rawdoc! { "a": 1 }, rawdoc! {}, rawdoc! { "b": "two" }]
-        );
-        assert_eq!(
-            documents.bytes(),
-            all.iter().map(|d| d.as_bytes().len() as u64).sum::<u64>()
-        );
+        assert_eq!(all, [rawdoc! { "a": 1 }, rawdoc! {}, rawdoc! { "b": "two" }]);
+        assert_eq!(documents.bytes(), all.iter().map(|d| d.as_bytes().len() as u64).sum::<u64>());
         assert!(documents.get(3).is_none());
     }
 }

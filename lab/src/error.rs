@@ -63,50 +63,23 @@ impl Error {
 
     /// An error at a place in `path`.
     pub fn at(path: &Path, place: Place, message: impl Into<String>) -> Error {
-        Error::File {
-            path: path.to_owned(),
-            place,
-            message: message.into(),
-        }
+        Error::File { path: path.to_owned(), place, message: message.into() }
     }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::File {
-                path,
-                place: Place::File,
-                message,
-            } => write!(f, "{}: {message}", path.display()),
-            Error::File {
-                path,
-                place: Place::Line(line),
-                message,
-            } => {
+            Error::File { path, place: Place::File, message } => write!(f, "{}: {message}", path.display()),
+            Error::File { path, place: Place::Line(line), message } => {
                 write!(f, "{}, line {line}: {message}", path.display())
             }
-            Error::File {
-                path,
-                place: Place::Offset(offset),
-                message,
-            } => {
+            Error::File { path, place: Place::Offset(offset), message } => {
                 write!(f, "{}, byte {offset}: {message}", path.display())
             }
-            Error::Json {
-                line,
-                column,
-                message,
-            } => write!(f, "line {line}, column {column}: {message}"),
-            Error::Command {
-                code,
-                message,
-                command,
-            } => {
-                write!(
-                    f,
-                    "the command `{command}` was refused with code {code}: {message}"
-                )
+            Error::Json { line, column, message } => write!(f, "line {line}, column {column}: {message}"),
+            Error::Command { code, message, command } => {
+                write!(f, "the command `{command}` was refused with code {code}: {message}")
             }
             Error::Target(message) | Error::Unsuitable(message) => f.write_str(message),
         }

@@ -45,9 +45,7 @@ impl Format {
         let extension = path.extension()?.to_str()?.to_ascii_lowercase();
         Some(match extension.as_str() {
             "csv" | "txt" => Format::Csv { delimiter: None },
-            "tsv" => Format::Csv {
-                delimiter: Some(b'\t'),
-            },
+            "tsv" => Format::Csv { delimiter: Some(b'\t') },
             "json" | "jsonl" | "ndjson" => Format::Json,
             "bson" => Format::Bson,
             _ => return None,
@@ -98,11 +96,7 @@ impl From<Error> for Stop {
 }
 
 impl Sink {
-    fn document(
-        &mut self,
-        document: &RawDocument,
-        position: u64,
-    ) -> std::result::Result<(), Abandoned> {
+    fn document(&mut self, document: &RawDocument, position: u64) -> std::result::Result<(), Abandoned> {
         self.chunk.push(document);
         if self.chunk.bytes() < CHUNK_BYTES {
             return Ok(());
@@ -112,12 +106,7 @@ impl Sink {
 
     fn hand_over(&mut self, position: u64) -> std::result::Result<(), Abandoned> {
         let documents = std::mem::take(&mut self.chunk);
-        self.sender
-            .send(Ok(Chunk {
-                documents,
-                position,
-            }))
-            .map_err(|_| Abandoned)
+        self.sender.send(Ok(Chunk { documents, position })).map_err(|_| Abandoned)
     }
 }
 
@@ -133,10 +122,7 @@ pub fn read(path: &Path, format: Format) -> Result<(u64, Receiver<Result<Chunk>>
     let (sender, receiver) = channel::bounded(CHUNKS_AHEAD);
     let path = path.to_owned();
     let reader = move || {
-        let mut sink = Sink {
-            chunk: Documents::new(),
-            sender,
-        };
+        let mut sink = Sink { chunk: Documents::new(), sender };
         let outcome = match format {
             Format::Csv { delimiter } => csv::read(&path, file.bytes(), delimiter, &mut sink),
             Format::Json => json::read(&path, file.bytes(), &mut sink),
@@ -168,10 +154,7 @@ fn refuse_foreign(path: &Path, bytes: &[u8]) -> Result<()> {
         return Err(Error::file(path, "compressed with gzip: unpack it first"));
     }
     if bytes.starts_with(&0x8199_e26d_u32.to_le_bytes()) {
-        return Err(Error::file(
-            path,
-            "an archive of mongodump: dump to a folder instead (`mongodump --out`)",
-        ));
+        return Err(Error::file(path, "an archive of mongodump: dump to a folder instead (`mongodump --out`)"));
     }
     Ok(())
 }

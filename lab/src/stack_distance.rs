@@ -29,9 +29,7 @@ struct Fenwick {
 
 impl Fenwick {
     fn new(len: usize) -> Fenwick {
-        Fenwick {
-            sums: vec![0; len + 1],
-        }
+        Fenwick { sums: vec![0; len + 1] }
     }
 
     fn len(&self) -> usize {
@@ -93,12 +91,7 @@ impl LruStack {
 
     /// An empty stack.
     pub fn new() -> LruStack {
-        LruStack {
-            pages: FxHashMap::default(),
-            axis: Fenwick::new(Self::FIRST_AXIS),
-            now: 0,
-            total_bytes: 0,
-        }
+        LruStack { pages: FxHashMap::default(), axis: Fenwick::new(Self::FIRST_AXIS), now: 0, total_bytes: 0 }
     }
 
     /// Moves `page` to the top and returns the distance it came from in bytes, or `None` if it was
@@ -137,11 +130,7 @@ impl LruStack {
 
     /// Renumbers the pages' last accesses 0, 1, 2, ... in their order and makes room for as many again.
     fn compact(&mut self) {
-        let mut order: Vec<(usize, u64)> = self
-            .pages
-            .iter()
-            .map(|(page, last)| (last.time, *page))
-            .collect();
+        let mut order: Vec<(usize, u64)> = self.pages.iter().map(|(page, last)| (last.time, *page)).collect();
         order.sort_unstable();
         self.axis = Fenwick::new((order.len() * 2).max(Self::FIRST_AXIS));
         for (time, (_, page)) in order.iter().enumerate() {
@@ -210,8 +199,7 @@ impl MissRatioCurve {
 
     fn hits_at(&mut self, cache_bytes: u64) -> usize {
         self.sort();
-        self.seen
-            .partition_point(|(distance, _)| *distance <= cache_bytes)
+        self.seen.partition_point(|(distance, _)| *distance <= cache_bytes)
     }
 
     /// The share of accesses that a cache of `cache_bytes` hits, 0 to 1; 1 if nothing was recorded.
@@ -226,11 +214,7 @@ impl MissRatioCurve {
     /// Bytes that a cache of `cache_bytes` has to read from storage for the recorded accesses.
     pub fn bytes_missed(&mut self, cache_bytes: u64) -> u64 {
         let hits = self.hits_at(cache_bytes);
-        self.cold_bytes
-            + self.seen[hits..]
-                .iter()
-                .map(|(_, bytes)| u64::from(*bytes))
-                .sum::<u64>()
+        self.cold_bytes + self.seen[hits..].iter().map(|(_, bytes)| u64::from(*bytes)).sum::<u64>()
     }
 
     /// The smallest cache, in bytes, that hits at least the share `ratio` of the accesses; `None`
@@ -275,10 +259,7 @@ mod tests {
     #[test]
     fn distances_of_the_example() {
         let mut stack = LruStack::new();
-        let distances: Vec<_> = [1, 2, 3, 2, 1]
-            .iter()
-            .map(|page| stack.access(*page, 10))
-            .collect();
+        let distances: Vec<_> = [1, 2, 3, 2, 1].iter().map(|page| stack.access(*page, 10)).collect();
         assert_eq!(distances, [None, None, None, Some(20), Some(30)]);
         assert_eq!((stack.pages(), stack.bytes()), (3, 30));
     }

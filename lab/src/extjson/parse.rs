@@ -7,9 +7,7 @@ use std::fmt;
 
 use bson::raw::{CStr, CString};
 use bson::{Bson, DateTime, RawArrayBuf, RawBson, RawDocumentBuf, Regex, Timestamp};
-use serde::de::{
-    Deserialize, DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor,
-};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 
 use crate::error::{Error, Result};
 
@@ -31,11 +29,7 @@ pub fn parse_document(text: &str) -> Result<RawDocumentBuf> {
 fn json_error(error: serde_json::Error) -> Error {
     // What is wrong with the value as a whole has no place.
     let (line, column) = (error.line().max(1) as u64, error.column() as u64);
-    Error::Json {
-        line,
-        column,
-        message: message_of(&error),
-    }
+    Error::Json { line, column, message: message_of(&error) }
 }
 
 /// serde_json's words without the place it appends to them.
@@ -54,10 +48,7 @@ impl<'de> Deserialize<'de> for Parsed {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
         match (Value { depth: 0 }).deserialize(deserializer)? {
             RawBson::Document(document) => Ok(Parsed(document)),
-            other => Err(D::Error::custom(format!(
-                "a document was expected, not {}",
-                name_of(&other)
-            ))),
+            other => Err(D::Error::custom(format!("a document was expected, not {}", name_of(&other)))),
         }
     }
 }
@@ -81,10 +72,7 @@ struct Value {
 impl<'de> DeserializeSeed<'de> for Value {
     type Value = RawBson;
 
-    fn deserialize<D: Deserializer<'de>>(
-        self,
-        deserializer: D,
-    ) -> std::result::Result<RawBson, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<RawBson, D::Error> {
         deserializer.deserialize_any(self)
     }
 }
@@ -94,9 +82,7 @@ impl Value {
         if self.depth == MAX_DEPTH {
             return Err(E::custom(format!("nested deeper than {MAX_DEPTH} levels")));
         }
-        Ok(Value {
-            depth: self.depth + 1,
-        })
+        Ok(Value { depth: self.depth + 1 })
     }
 }
 
@@ -158,10 +144,8 @@ impl<'de> Visitor<'de> for Value {
                 wrapper = Wrapper::named(&key);
             }
             fields += 1;
-            let name: &CStr = key
-                .as_ref()
-                .try_into()
-                .map_err(|_| A::Error::custom("a field name may not contain a zero byte"))?;
+            let name: &CStr =
+                key.as_ref().try_into().map_err(|_| A::Error::custom("a field name may not contain a zero byte"))?;
             document.append(name, map.next_value_seed(element)?);
         }
         match wrapper {
@@ -216,10 +200,7 @@ impl Wrapper {
         if !key.starts_with('$') {
             return None;
         }
-        Self::NAMES
-            .iter()
-            .find(|(name, _)| *name == key)
-            .map(|(_, wrapper)| *wrapper)
+        Self::NAMES.iter().find(|(name, _)| *name == key).map(|(_, wrapper)| *wrapper)
     }
 
     fn name(self) -> &'static str {
@@ -227,11 +208,7 @@ impl Wrapper {
     }
 
     /// The value that `document`, whose first key names this wrapper, stands for.
-    fn open(
-        self,
-        document: &RawDocumentBuf,
-        fields: usize,
-    ) -> std::result::Result<RawBson, String> {
+    fn open(self, document: &RawDocumentBuf, fields: usize) -> std::result::Result<RawBson, String> {
         let name = self.name();
         let wrong = |what: &str| format!("`{name}` takes {what}");
         let expected_fields = match self {
@@ -251,34 +228,23 @@ impl Wrapper {
         };
         Ok(match self {
             Wrapper::ObjectId => {
-                let id = text()?
-                    .parse()
-                    .map_err(|_| wrong("24 hexadecimal digits"))?;
+                let id = text()?.parse().map_err(|_| wrong("24 hexadecimal digits"))?;
                 RawBson::ObjectId(id)
             }
-            Wrapper::Int32 => RawBson::Int32(
-                text()?
-                    .parse()
-                    .map_err(|_| wrong("an integer of 32 bits"))?,
-            ),
-            Wrapper::Int64 => RawBson::Int64(
-                text()?
-                    .parse()
-                    .map_err(|_| wrong("an integer of 64 bits"))?,
-            ),
+            Wrapper::Int32 => RawBson::Int32(text()?.parse().map_err(|_| wrong("an integer of 32 bits"))?),
+            Wrapper::Int64 => RawBson::Int64(text()?.parse().map_err(|_| wrong("an integer of 64 bits"))?),
             Wrapper::Double => match text()? {
                 "NaN" => RawBson::Double(f64::NAN),
                 number => RawBson::Double(number.parse().map_err(|_| wrong("a number"))?),
             },
-            Wrapper::Decimal128 => {
-                RawBson::Decimal128(text()?.parse().map_err(|_| wrong("a decimal number"))?)
-            }
+            Wrapper::Decimal128 => RawBson::Decimal128(text()?.parse().map_err(|_| wrong("a decimal number"))?),
             Wrapper::Symbol => RawBson::Symbol(text()?.to_owned()),
             Wrapper::Date => RawBson::DateTime(match &value {
                 RawBson::Int64(millis) => DateTime::from_millis(*millis),
                 RawBson::Int32(millis) => DateTime::from_millis(i64::from(*millis)),
-                RawBson::String(text) => DateTime::parse_rfc3339_str(text)
-                    .map_err(|_| wrong("a date such as 2026-01-31T12:00:00Z"))?,
+                RawBson::String(text) => {
+                    DateTime::parse_rfc3339_str(text).map_err(|_| wrong("a date such as 2026-01-31T12:00:00Z"))?
+                }
                 _ => return Err(wrong("a date or milliseconds")),
             }),
             Wrapper::Timestamp => {
@@ -289,22 +255,16 @@ impl Wrapper {
                     _ => None,
                 };
                 match (part("t"), part("i")) {
-                    (Some(time), Some(increment)) => {
-                        RawBson::Timestamp(Timestamp { time, increment })
-                    }
+                    (Some(time), Some(increment)) => RawBson::Timestamp(Timestamp { time, increment }),
                     _ => return Err(wrong("t and i, each of 32 bits")),
                 }
             }
             Wrapper::RegularExpression => {
-                let parts = value
-                    .as_document()
-                    .ok_or_else(|| wrong("pattern and options"))?;
+                let parts = value.as_document().ok_or_else(|| wrong("pattern and options"))?;
                 let part = |key: &str| parts.get_str(key).map_err(|_| wrong("pattern and options"));
                 let mut options: Vec<char> = part("options")?.chars().collect();
                 options.sort_unstable();
-                let cstring = |text: String| {
-                    CString::try_from(text).map_err(|_| wrong("a pattern without zero bytes"))
-                };
+                let cstring = |text: String| CString::try_from(text).map_err(|_| wrong("a pattern without zero bytes"));
                 RawBson::RegularExpression(Regex {
                     pattern: cstring(part("pattern")?.to_owned())?,
                     options: cstring(options.into_iter().collect())?,
@@ -321,8 +281,7 @@ impl Wrapper {
                 let json = Bson::try_from(bson::RawBsonRef::Document(document))
                     .map_err(|error| error.to_string())?
                     .into_relaxed_extjson();
-                let value =
-                    Bson::try_from(json).map_err(|_| wrong("what the specification says"))?;
+                let value = Bson::try_from(json).map_err(|_| wrong("what the specification says"))?;
                 RawBson::try_from(value).map_err(|error| error.to_string())?
             }
         })
@@ -377,14 +336,8 @@ mod tests {
         assert_eq!(value_of("1"), RawBson::Int32(1));
         assert_eq!(value_of("2147483648"), RawBson::Int64(2_147_483_648));
         assert_eq!(value_of("1.0"), RawBson::Double(1.0));
-        assert_eq!(
-            value_of("18446744073709551615"),
-            RawBson::Double(18_446_744_073_709_551_615.0)
-        );
-        assert_eq!(
-            value_of(r#"{"$date": "1970-01-01T00:00:01Z"}"#),
-            RawBson::DateTime(DateTime::from_millis(1000))
-        );
+        assert_eq!(value_of("18446744073709551615"), RawBson::Double(18_446_744_073_709_551_615.0));
+        assert_eq!(value_of(r#"{"$date": "1970-01-01T00:00:01Z"}"#), RawBson::DateTime(DateTime::from_millis(1000)));
     }
 
     #[test]
@@ -392,18 +345,13 @@ mod tests {
         let filter = parse_document(r#"{"a": {"$regex": "^x", "$options": "i"}}"#).expect("parses");
         assert_eq!(filter, rawdoc! { "a": { "$regex": "^x", "$options": "i" } });
         let value = value_of(r#"{"$regularExpression": {"pattern": "x", "options": "mi"}}"#);
-        assert!(
-            matches!(value, RawBson::RegularExpression(regex) if regex.options.as_str() == "im")
-        );
+        assert!(matches!(value, RawBson::RegularExpression(regex) if regex.options.as_str() == "im"));
     }
 
     #[test]
     fn repeated_names_and_their_order_survive() {
         let document = parse_document(r#"{"b": 1, "a": 2, "b": 3}"#).expect("parses");
-        let keys: Vec<_> = document
-            .iter()
-            .map(|e| e.expect("valid").0.as_str().to_owned())
-            .collect();
+        let keys: Vec<_> = document.iter().map(|e| e.expect("valid").0.as_str().to_owned()).collect();
         assert_eq!(keys, ["b", "a", "b"]);
     }
 
@@ -414,21 +362,13 @@ mod tests {
             ("{\"a\": 1} x", (1, 10), "trailing"),
             ("[1]", (1, 0), "not an array"),
             ("{\"a\": {\"$oid\": \"12\"}}", (1, 20), "24 hexadecimal"),
-            (
-                "{\"a\": {\"$numberInt\": \"1\", \"b\": 2}}",
-                (1, 33),
-                "beside",
-            ),
+            ("{\"a\": {\"$numberInt\": \"1\", \"b\": 2}}", (1, 33), "beside"),
             ("{\"a\\u0000\": 1}", (1, 10), "zero byte"),
             ("{\"a\": {\"$binary\": 1}}", (1, 20), "$binary"),
             ("", (1, 0), "EOF"),
         ] {
             match parse_document(text) {
-                Err(Error::Json {
-                    line,
-                    column,
-                    message,
-                }) => {
+                Err(Error::Json { line, column, message }) => {
                     assert!(message.contains(part), "{text}: {message}");
                     assert_eq!(line, at.0, "{text}");
                     assert!(column.abs_diff(at.1) <= 1, "{text}: column {column}");
@@ -442,9 +382,6 @@ mod tests {
     fn nesting_is_bounded() {
         let nested = |n: usize| format!("{}1{}", "{\"a\":".repeat(n), "}".repeat(n));
         assert!(parse_document(&nested(900)).is_ok());
-        assert!(matches!(
-            parse_document(&nested(100_000)),
-            Err(Error::Json { .. })
-        ));
+        assert!(matches!(parse_document(&nested(100_000)), Err(Error::Json { .. })));
     }
 }

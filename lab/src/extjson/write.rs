@@ -11,16 +11,14 @@ use crate::error::{Error, Result};
 /// Fails with [`Error::Target`] where the bytes are not valid BSON.
 pub fn write_document(document: &RawDocument) -> Result<String> {
     let mut out = String::with_capacity(document.as_bytes().len() * 2);
-    document_into(&mut out, document)
-        .map_err(|message| Error::Target(format!("not valid BSON: {message}")))?;
+    document_into(&mut out, document).map_err(|message| Error::Target(format!("not valid BSON: {message}")))?;
     Ok(out)
 }
 
 /// `value` in canonical Extended JSON, as [`write_document`] writes it.
 pub fn write_value(value: RawBsonRef<'_>) -> Result<String> {
     let mut out = String::new();
-    value_into(&mut out, value)
-        .map_err(|message| Error::Target(format!("not valid BSON: {message}")))?;
+    value_into(&mut out, value).map_err(|message| Error::Target(format!("not valid BSON: {message}")))?;
     Ok(out)
 }
 
@@ -61,11 +59,7 @@ fn value_into(out: &mut String, value: RawBsonRef<'_>) -> Written {
         RawBsonRef::Int64(n) => wrap(out, "$numberLong", n),
         RawBsonRef::Double(n) if n.is_nan() => wrap(out, "$numberDouble", "NaN"),
         RawBsonRef::Double(n) if n.is_infinite() => {
-            wrap(
-                out,
-                "$numberDouble",
-                if n > 0.0 { "Infinity" } else { "-Infinity" },
-            );
+            wrap(out, "$numberDouble", if n > 0.0 { "Infinity" } else { "-Infinity" });
         }
         // Debug keeps the ".0" of whole numbers and the sign of zero.
         RawBsonRef::Double(n) => wrap(out, "$numberDouble", format_args!("{n:?}")),
@@ -93,11 +87,7 @@ fn value_into(out: &mut String, value: RawBsonRef<'_>) -> Written {
             out.push('}');
         }
         RawBsonRef::Timestamp(at) => {
-            let _ = write!(
-                out,
-                "{{\"$timestamp\":{{\"t\":{},\"i\":{}}}}}",
-                at.time, at.increment
-            );
+            let _ = write!(out, "{{\"$timestamp\":{{\"t\":{},\"i\":{}}}}}", at.time, at.increment);
         }
         RawBsonRef::RegularExpression(regex) => {
             out.push_str("{\"$regularExpression\":{\"pattern\":");

@@ -28,16 +28,12 @@ pub(super) fn read(path: &Path, bytes: &[u8], sink: &mut Sink) -> std::result::R
             _ => return Err(wrong(format!("{length} is no document's length")).into()),
         };
         let Some(document) = rest.get(..length) else {
-            let message = format!(
-                "the file ends {} bytes into a document of {length}",
-                rest.len()
-            );
+            let message = format!("the file ends {} bytes into a document of {length}", rest.len());
             return Err(wrong(message).into());
         };
         // Copied first, so that what is checked is what is kept.
         let document = document.to_vec();
-        let document =
-            bson::RawDocumentBuf::from_bytes(document).map_err(|error| wrong(error.to_string()))?;
+        let document = bson::RawDocumentBuf::from_bytes(document).map_err(|error| wrong(error.to_string()))?;
         validate(&document, 0).map_err(wrong)?;
         offset += length;
         sink.document(&document, offset as u64)?;
@@ -71,10 +67,7 @@ fn validate_array(array: &RawArray, depth: usize) -> std::result::Result<(), Str
         return Err(format!("nested deeper than {MAX_DEPTH} levels"));
     }
     for element in array {
-        validate_value(
-            element.map_err(|error| format!("not valid BSON: {error}"))?,
-            depth,
-        )?;
+        validate_value(element.map_err(|error| format!("not valid BSON: {error}"))?, depth)?;
     }
     Ok(())
 }

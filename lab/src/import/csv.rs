@@ -18,18 +18,9 @@ use crate::error::{Error, Place};
 /// as R writes data frames: their row names.
 const ROW_NAMES: &str = "row";
 
-pub(super) fn read(
-    path: &Path,
-    bytes: &[u8],
-    delimiter: Option<u8>,
-    sink: &mut Sink,
-) -> std::result::Result<(), Stop> {
+pub(super) fn read(path: &Path, bytes: &[u8], delimiter: Option<u8>, sink: &mut Sink) -> std::result::Result<(), Stop> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let file = File {
-        path,
-        bytes,
-        delimiter: delimiter.unwrap_or_else(|| guess_delimiter(bytes)),
-    };
+    let file = File { path, bytes, delimiter: delimiter.unwrap_or_else(|| guess_delimiter(bytes)) };
     let columns = file.columns()?;
     file.each_line(columns.len(), |record, end| {
         let mut document = RawDocumentBuf::new();
@@ -45,10 +36,7 @@ pub(super) fn read(
 
 /// Whichever of comma, semicolon, tab and bar the header has most of.
 fn guess_delimiter(bytes: &[u8]) -> u8 {
-    let header = bytes
-        .split(|byte| *byte == b'\n')
-        .next()
-        .unwrap_or_default();
+    let header = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let count = |delimiter: u8| header.iter().filter(|byte| **byte == delimiter).count();
     let mut best = b',';
     for candidate in [b';', b'\t', b'|'] {
@@ -113,16 +101,9 @@ impl Kind {
     fn of(text: &str) -> Kind {
         let digits = text.strip_prefix('-').unwrap_or(text);
         let leading_zero = digits.len() > 1 && digits.starts_with('0') && !digits.starts_with("0.");
-        let starts_with_digit = digits
-            .bytes()
-            .next()
-            .is_some_and(|byte| byte.is_ascii_digit() || byte == b'.');
+        let starts_with_digit = digits.bytes().next().is_some_and(|byte| byte.is_ascii_digit() || byte == b'.');
         if !starts_with_digit {
-            return if parse_bool(text).is_some() {
-                Kind::Bool
-            } else {
-                Kind::String
-            };
+            return if parse_bool(text).is_some() { Kind::Bool } else { Kind::String };
         }
         if digits.bytes().all(|byte| byte.is_ascii_digit()) {
             return match text.parse::<i64>() {
@@ -132,17 +113,11 @@ impl Kind {
                 Err(_) => Kind::String,
             };
         }
-        let numeric = digits
-            .bytes()
-            .all(|byte| byte.is_ascii_digit() || b".eE+-".contains(&byte));
+        let numeric = digits.bytes().all(|byte| byte.is_ascii_digit() || b".eE+-".contains(&byte));
         if numeric && !leading_zero && text.parse::<f64>().is_ok_and(f64::is_finite) {
             return Kind::Double;
         }
-        if parse_timestamp(text).is_some() {
-            Kind::Date
-        } else {
-            Kind::String
-        }
+        if parse_timestamp(text).is_some() { Kind::Date } else { Kind::String }
     }
 
     /// The narrowest kind that holds values of both.
@@ -186,20 +161,14 @@ impl File<'_> {
     /// Names and types of all columns. After this, every line is known to be well formed.
     fn columns(&self) -> std::result::Result<Vec<Column>, Error> {
         let mut reader = self.reader();
-        let header = reader
-            .byte_headers()
-            .map_err(|error| self.parser_error(&error))?
-            .clone();
+        let header = reader.byte_headers().map_err(|error| self.parser_error(&error))?.clone();
         let mut names = Vec::new();
         for name in &header {
-            let name = std::str::from_utf8(name)
-                .map_err(|_| self.error(1, "a column's name is not UTF-8"))?;
+            let name = std::str::from_utf8(name).map_err(|_| self.error(1, "a column's name is not UTF-8"))?;
             names.push(name.trim().to_owned());
         }
         let mut first = ByteRecord::new();
-        let has_lines = reader
-            .read_byte_record(&mut first)
-            .map_err(|error| self.parser_error(&error))?;
+        let has_lines = reader.read_byte_record(&mut first).map_err(|error| self.parser_error(&error))?;
         if !has_lines {
             return Err(Error::file(self.path, "a header, but no lines under it"));
         }
@@ -221,9 +190,8 @@ impl File<'_> {
                     continue;
                 }
                 let line = record.position().map_or(0, ::csv::Position::line);
-                let text = std::str::from_utf8(text).map_err(|_| {
-                    self.error(line, format!("column `{}` is not UTF-8", names[index]))
-                })?;
+                let text = std::str::from_utf8(text)
+                    .map_err(|_| self.error(line, format!("column `{}` is not UTF-8", names[index])))?;
                 if *kind != Kind::String {
                     *kind = kind.and(Kind::of(text));
                 }
@@ -236,8 +204,7 @@ impl File<'_> {
         })?;
         let mut columns = Vec::with_capacity(names.len());
         for (name, kind) in names.into_iter().zip(kinds) {
-            let name = CString::try_from(name)
-                .map_err(|_| self.error(1, "a column's name contains a zero byte"))?;
+            let name = CString::try_from(name).map_err(|_| self.error(1, "a column's name contains a zero byte"))?;
             columns.push(Column { name, kind });
         }
         Ok(columns)
@@ -252,10 +219,7 @@ impl File<'_> {
         let mut reader = self.reader();
         let mut record = ByteRecord::new();
         let mut last = None;
-        while reader
-            .read_byte_record(&mut record)
-            .map_err(|error| self.parser_error(&error))?
-        {
+        while reader.read_byte_record(&mut record).map_err(|error| self.parser_error(&error))? {
             if record.len() != columns {
                 let at = record.position().map_or(0, ::csv::Position::line);
                 let message = format!("{} values, but {columns} columns", record.len());
@@ -267,9 +231,7 @@ impl File<'_> {
             }
         }
         match last {
-            Some((start, at)) if self.is_left_open(start) => {
-                Err(self.error(at, "a quoted value is not closed").into())
-            }
+            Some((start, at)) if self.is_left_open(start) => Err(self.error(at, "a quoted value is not closed").into()),
             _ => Ok(()),
         }
     }
@@ -294,12 +256,7 @@ mod tests {
 
     #[test]
     fn a_column_takes_the_narrowest_kind() {
-        let kind = |values: &[&str]| {
-            values
-                .iter()
-                .map(|v| Kind::of(v))
-                .fold(Kind::Unknown, Kind::and)
-        };
+        let kind = |values: &[&str]| values.iter().map(|v| Kind::of(v)).fold(Kind::Unknown, Kind::and);
         assert_eq!(kind(&["1", "-2"]), Kind::Int32);
         assert_eq!(kind(&["1", "4000000000"]), Kind::Int64);
         assert_eq!(kind(&["1", "2.5", "-1e3", "0.5"]), Kind::Double);

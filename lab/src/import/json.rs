@@ -43,9 +43,7 @@ fn read_array(text: &mut Text<'_>, sink: &mut Sink) -> std::result::Result<(), S
             }
             None => return Err(text.error("the file ends within the array").into()),
             Some(_) if !first => {
-                return Err(text
-                    .error("a comma is missing between two documents")
-                    .into());
+                return Err(text.error("a comma is missing between two documents").into());
             }
             Some(_) => {}
         }
@@ -78,11 +76,7 @@ impl Text<'_> {
 
     /// The line of a byte; counted only when something is wrong there.
     fn line(&self, at: usize) -> u64 {
-        self.bytes[..at.min(self.bytes.len())]
-            .iter()
-            .filter(|byte| **byte == b'\n')
-            .count() as u64
-            + 1
+        self.bytes[..at.min(self.bytes.len())].iter().filter(|byte| **byte == b'\n').count() as u64 + 1
     }
 
     fn document(&mut self) -> std::result::Result<bson::RawDocumentBuf, Error> {
@@ -101,11 +95,7 @@ impl Text<'_> {
                 } else if error.line() == 0 {
                     error.to_string()
                 } else {
-                    format!(
-                        "{}, column {}",
-                        crate::extjson::message_of(&error),
-                        error.column()
-                    )
+                    format!("{}, column {}", crate::extjson::message_of(&error), error.column())
                 };
                 Err(Error::at(self.path, Place::Line(line), message))
             }

@@ -17,8 +17,7 @@ pub(super) struct MappedFile {
 impl MappedFile {
     /// Maps `path` for reading. Fails where it cannot be opened or is not a regular file.
     pub(super) fn open(path: &Path) -> Result<MappedFile> {
-        let unreadable =
-            |error: std::io::Error| Error::file(path, format!("cannot be read: {error}"));
+        let unreadable = |error: std::io::Error| Error::file(path, format!("cannot be read: {error}"));
         let file = File::open(path).map_err(unreadable)?;
         let metadata = file.metadata().map_err(unreadable)?;
         if !metadata.is_file() {
@@ -27,9 +26,7 @@ impl MappedFile {
         if metadata.len() == 0 {
             return Ok(MappedFile { map: None });
         }
-        Ok(MappedFile {
-            map: Some(map(&file).map_err(unreadable)?),
-        })
+        Ok(MappedFile { map: Some(map(&file).map_err(unreadable)?) })
     }
 
     /// The whole content.
@@ -38,10 +35,7 @@ impl MappedFile {
     }
 }
 
-#[expect(
-    unsafe_code,
-    reason = "the operating system cannot promise that nobody else writes to a file"
-)]
+#[expect(unsafe_code, reason = "the operating system cannot promise that nobody else writes to a file")]
 fn map(file: &File) -> std::io::Result<Mmap> {
     // SAFETY: the mapping is private and read only, and every reader treats its bytes as untrusted:
     // it copies a document out before it relies on what it checked. Somebody who truncates the file

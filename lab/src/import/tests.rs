@@ -60,57 +60,29 @@ fn assert_breaks(extension: &str, content: impl AsRef<[u8]>, at: Place, part: &s
 
 #[test]
 fn csv_has_types_and_leaves_missing_values_out() {
-    let documents = read(
-        "csv",
-        "id,at,t,ok,name\n1,2020-01-01 00:00:00,2.5,true,\"a, b\"\n2,,NA,false,\n",
-    );
+    let documents = read("csv", "id,at,t,ok,name\n1,2020-01-01 00:00:00,2.5,true,\"a, b\"\n2,,NA,false,\n");
     let at = DateTime::from_millis(1_577_836_800_000);
     assert_eq!(
         documents.expect("reads"),
-        [
-            rawdoc! { "id": 1, "at": at, "t": 2.5, "ok": true, "name": "a, b" },
-            rawdoc! { "id": 2, "ok": false },
-        ]
+        [rawdoc! { "id": 1, "at": at, "t": 2.5, "ok": true, "name": "a, b" }, rawdoc! { "id": 2, "ok": false },]
     );
 }
 
 #[test]
 fn csv_with_row_names_semicolons_and_a_mark() {
-    let documents =
-        read("csv", "\u{feff}\"x\";\"y\"\r\n\"1\";7;8\r\n\"2\";9;10\r\n").expect("reads");
-    assert_eq!(
-        documents,
-        [
-            rawdoc! { "row": 1, "x": 7, "y": 8 },
-            rawdoc! { "row": 2, "x": 9, "y": 10 }
-        ]
-    );
+    let documents = read("csv", "\u{feff}\"x\";\"y\"\r\n\"1\";7;8\r\n\"2\";9;10\r\n").expect("reads");
+    assert_eq!(documents, [rawdoc! { "row": 1, "x": 7, "y": 8 }, rawdoc! { "row": 2, "x": 9, "y": 10 }]);
 }
 
 #[test]
 fn broken_csv_names_the_line() {
-    assert_breaks(
-        "csv",
-        "a,b\n1,2\n3\n",
-        Place::Line(3),
-        "1 values, but 2 columns",
-    );
+    assert_breaks("csv", "a,b\n1,2\n3\n", Place::Line(3), "1 values, but 2 columns");
     assert_breaks("csv", "a,b\n1,2,3,4\n", Place::Line(2), "4 values");
-    assert_breaks(
-        "csv",
-        "a,a\n1,2\n",
-        Place::Line(1),
-        "two columns are named `a`",
-    );
+    assert_breaks("csv", "a,a\n1,2\n", Place::Line(1), "two columns are named `a`");
     assert_breaks("csv", "a,\n1,2\n", Place::Line(1), "no name");
     assert_breaks("csv", "a,b\n", Place::File, "no lines");
     assert_breaks("csv", "a,b\n1,\"2\n3,4\n", Place::Line(2), "not closed");
-    assert_breaks(
-        "csv",
-        b"a,b\n1,2\n1,\xff\n",
-        Place::Line(3),
-        "`b` is not UTF-8",
-    );
+    assert_breaks("csv", b"a,b\n1,2\n1,\xff\n", Place::Line(3), "`b` is not UTF-8");
 }
 
 #[test]
@@ -124,50 +96,18 @@ fn json_in_lines_in_a_row_and_as_an_array() {
     ] {
         assert_eq!(read("json", &text).expect(&text), expected);
     }
-    assert!(
-        matches!(read("json", "[]"), Err(Error::File { message, .. }) if message.contains("no documents"))
-    );
+    assert!(matches!(read("json", "[]"), Err(Error::File { message, .. }) if message.contains("no documents")));
 }
 
 #[test]
 fn broken_json_names_the_line() {
-    assert_breaks(
-        "ndjson",
-        "{\"a\": 1}\n{\"a\": }\n",
-        Place::Line(2),
-        "column 7",
-    );
-    assert_breaks(
-        "ndjson",
-        "{\"a\": 1}\n{\"a\": 1",
-        Place::Line(2),
-        "ends within a document",
-    );
-    assert_breaks(
-        "ndjson",
-        "{\"a\": 1}\n[1]\n",
-        Place::Line(2),
-        "not an array",
-    );
-    assert_breaks(
-        "ndjson",
-        "{\"a\": 1}\n\n7\n",
-        Place::Line(3),
-        "not a number",
-    );
+    assert_breaks("ndjson", "{\"a\": 1}\n{\"a\": }\n", Place::Line(2), "column 7");
+    assert_breaks("ndjson", "{\"a\": 1}\n{\"a\": 1", Place::Line(2), "ends within a document");
+    assert_breaks("ndjson", "{\"a\": 1}\n[1]\n", Place::Line(2), "not an array");
+    assert_breaks("ndjson", "{\"a\": 1}\n\n7\n", Place::Line(3), "not a number");
     assert_breaks("json", "[{\"a\": 1}\n{\"a\": 2}]", Place::Line(2), "comma");
-    assert_breaks(
-        "json",
-        "[{\"a\": 1},\n",
-        Place::Line(2),
-        "document was expected",
-    );
-    assert_breaks(
-        "json",
-        "[{\"a\": 1}\n",
-        Place::Line(2),
-        "ends within the array",
-    );
+    assert_breaks("json", "[{\"a\": 1},\n", Place::Line(2), "document was expected");
+    assert_breaks("json", "[{\"a\": 1}\n", Place::Line(2), "ends within the array");
     assert_breaks("json", "[{\"a\": 1}] x", Place::Line(1), "follows");
     assert_breaks("json", b"{\"a\": \"\xff\"}", Place::Line(1), "unicode");
 }
@@ -175,10 +115,7 @@ fn broken_json_names_the_line() {
 #[test]
 fn a_dump_is_documents_in_a_row() {
     let documents = [rawdoc! { "a": 1 }, rawdoc! { "b": { "c": ["x"] } }];
-    let bytes: Vec<u8> = documents
-        .iter()
-        .flat_map(|d| d.as_bytes().to_vec())
-        .collect();
+    let bytes: Vec<u8> = documents.iter().flat_map(|d| d.as_bytes().to_vec()).collect();
     assert_eq!(read("bson", &bytes).expect("reads"), documents);
 }
 
@@ -188,36 +125,11 @@ fn a_broken_dump_names_the_offset() {
     let good = good.as_bytes();
     let size = good.len() as u64;
     let with = |tail: &[u8]| [good, tail].concat();
-    assert_breaks(
-        "bson",
-        with(&[1, 0]),
-        Place::Offset(size),
-        "within a document's length",
-    );
-    assert_breaks(
-        "bson",
-        with(&[4, 0, 0, 0, 0]),
-        Place::Offset(size),
-        "no document's length",
-    );
-    assert_breaks(
-        "bson",
-        with(&[0xff; 8]),
-        Place::Offset(size),
-        "no document's length",
-    );
-    assert_breaks(
-        "bson",
-        with(&[0xff, 0xff, 0xff, 0, 0]),
-        Place::Offset(size),
-        "the file ends 5 bytes",
-    );
-    assert_breaks(
-        "bson",
-        with(&[8, 0, 0, 0, 0x7a, 0, 0, 0]),
-        Place::Offset(size),
-        "not valid BSON",
-    );
+    assert_breaks("bson", with(&[1, 0]), Place::Offset(size), "within a document's length");
+    assert_breaks("bson", with(&[4, 0, 0, 0, 0]), Place::Offset(size), "no document's length");
+    assert_breaks("bson", with(&[0xff; 8]), Place::Offset(size), "no document's length");
+    assert_breaks("bson", with(&[0xff, 0xff, 0xff, 0, 0]), Place::Offset(size), "the file ends 5 bytes");
+    assert_breaks("bson", with(&[8, 0, 0, 0, 0x7a, 0, 0, 0]), Place::Offset(size), "not valid BSON");
 }
 
 #[test]
@@ -241,25 +153,11 @@ fn what_is_no_data_file_is_refused_at_once() {
     assert_breaks("csv", "", Place::File, "empty");
     assert_breaks("json", " \n", Place::File, "empty");
     assert_breaks("bson", [0x1f, 0x8b, 8, 0], Place::File, "gzip");
-    assert_breaks(
-        "bson",
-        0x8199_e26d_u32.to_le_bytes(),
-        Place::File,
-        "archive",
-    );
+    assert_breaks("bson", 0x8199_e26d_u32.to_le_bytes(), Place::File, "archive");
     let missing = std::env::temp_dir().join("bindery-no-such-file.csv");
-    assert!(matches!(
-        super::read(&missing, Format::Json),
-        Err(Error::File {
-            place: Place::File,
-            ..
-        })
-    ));
+    assert!(matches!(super::read(&missing, Format::Json), Err(Error::File { place: Place::File, .. })));
     let folder = std::env::temp_dir();
-    assert!(matches!(
-        super::read(&folder, Format::Json),
-        Err(Error::File { .. })
-    ));
+    assert!(matches!(super::read(&folder, Format::Json), Err(Error::File { .. })));
 }
 
 #[test]

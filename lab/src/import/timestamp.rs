@@ -6,9 +6,7 @@ use bson::DateTime;
 /// `2015-02-04 17:51[:00[.123]]`, with `T` or a space between, `Z` or `+01:30` behind. Digits of the
 /// fraction beyond milliseconds are dropped. `None` for anything else, days that do not exist included.
 pub fn parse_timestamp(text: &str) -> Option<DateTime> {
-    let mut rest = Digits {
-        bytes: text.as_bytes(),
-    };
+    let mut rest = Digits { bytes: text.as_bytes() };
     let year = rest.number(4)?;
     rest.byte(b"-")?;
     let month = rest.number(2)?;
@@ -37,10 +35,7 @@ impl Digits<'_> {
             return None;
         }
         self.bytes = &self.bytes[digits..];
-        Some(
-            head.iter()
-                .fold(0, |n, digit| n * 10 + i64::from(digit - b'0')),
-        )
+        Some(head.iter().fold(0, |n, digit| n * 10 + i64::from(digit - b'0')))
     }
 
     fn byte(&mut self, any_of: &[u8]) -> Option<u8> {
@@ -107,8 +102,7 @@ fn days_from_epoch(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let month_from_march = (month + 9) % 12;
     let day_of_year = (153 * month_from_march + 2) / 5 + day - 1;
-    year * 365 + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400) + day_of_year
-        - 719_468
+    year * 365 + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400) + day_of_year - 719_468
 }
 
 #[cfg(test)]
