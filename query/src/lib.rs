@@ -1,1 +1,5 @@
-//! placeholder
+//! The languages, compiled to typed trees: filters, updates, projections, expressions and pipelines.
+//!
+//! This crate holds no data and reads no clock: everything is a function from documents to documents.
+
+pub mod regex;
