@@ -1,1 +1,11 @@
-//! Integration tests.
+//! Integration tests: Bindery through its commands, against what MongoDB answered or answers.
+//!
+//! Tests that ask a real MongoDB 6.0 run where `BINDERY_MONGOD_URI` names one
+//! (`mongodb://127.0.0.1:27017`), and pass unasked elsewhere.
+
+mod compare;
+mod conformance;
+mod corpus;
+mod extjson;
+mod server;
+mod wire;
