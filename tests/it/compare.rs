@@ -45,8 +45,7 @@ pub(crate) fn same_documents(expected: &RawDocument, got: &RawDocument) -> bool 
     }
     if is_db_ref(expected) && is_db_ref(got) {
         return fields(expected).count() == fields(got).count()
-            && fields(expected)
-                .all(|(name, e)| got.get(name).ok().flatten().is_some_and(|g| same(e, g)));
+            && fields(expected).all(|(name, e)| got.get(name).ok().flatten().is_some_and(|g| same(e, g)));
     }
     let (mut e, mut g) = (expected.iter(), got.iter());
     loop {
@@ -60,19 +59,14 @@ pub(crate) fn same_documents(expected: &RawDocument, got: &RawDocument) -> bool 
 
 fn is_db_ref(document: &RawDocument) -> bool {
     let mut first = fields(document).take(2).map(|(name, _)| name);
-    matches!(
-        (first.next(), first.next()),
-        (Some("$ref"), Some("$id")) | (Some("$id"), Some("$ref"))
-    )
+    matches!((first.next(), first.next()), (Some("$ref"), Some("$id")) | (Some("$id"), Some("$ref")))
 }
 
 fn same_doubles(e: f64, g: f64) -> bool {
     const HALF_OF_13_DIGITS: f64 = 5e-13;
     e == g
         || (e.is_nan() && g.is_nan())
-        || (e.is_finite()
-            && g.is_finite()
-            && (e - g).abs() <= HALF_OF_13_DIGITS * e.abs().max(g.abs()))
+        || (e.is_finite() && g.is_finite() && (e - g).abs() <= HALF_OF_13_DIGITS * e.abs().max(g.abs()))
 }
 
 fn is_nan(d: bson::Decimal128) -> bool {
@@ -89,10 +83,7 @@ where
     let mut free: Vec<usize> = (0..got.len()).collect();
     let mut missing = Vec::new();
     for (i, e) in expected.iter().enumerate() {
-        match free
-            .iter()
-            .position(|&j| same_documents(e.as_ref(), got[j].as_ref()))
-        {
+        match free.iter().position(|&j| same_documents(e.as_ref(), got[j].as_ref())) {
             Some(at) => {
                 free.remove(at);
             }
@@ -124,15 +115,9 @@ mod tests {
     fn doubles_are_equal_to_thirteen_digits() {
         assert!(equal(r#"{"a": 1.00000000000001}"#, r#"{"a": 1.0}"#));
         assert!(!equal(r#"{"a": 1.000000000001}"#, r#"{"a": 1.0}"#));
-        assert!(equal(
-            r#"{"a": {"$numberDouble": "NaN"}}"#,
-            r#"{"a": {"$numberDouble": "NaN"}}"#
-        ));
+        assert!(equal(r#"{"a": {"$numberDouble": "NaN"}}"#, r#"{"a": {"$numberDouble": "NaN"}}"#));
         assert!(equal(r#"{"a": -0.0}"#, r#"{"a": 0.0}"#));
-        assert!(!equal(
-            r#"{"a": {"$numberDouble": "Infinity"}}"#,
-            r#"{"a": 1.0}"#
-        ));
+        assert!(!equal(r#"{"a": {"$numberDouble": "Infinity"}}"#, r#"{"a": 1.0}"#));
     }
 
     #[test]
@@ -146,41 +131,22 @@ mod tests {
     #[test]
     fn a_made_up_id_is_any_object_id() {
         let placeholder = r#"{"_id": {"$$type": "objectId"}}"#;
-        assert!(equal(
-            placeholder,
-            r#"{"_id": {"$oid": "0123456789abcdef01234567"}}"#
-        ));
-        assert!(!equal(
-            placeholder,
-            r#"{"_id": "0123456789abcdef01234567"}"#
-        ));
+        assert!(equal(placeholder, r#"{"_id": {"$oid": "0123456789abcdef01234567"}}"#));
+        assert!(!equal(placeholder, r#"{"_id": "0123456789abcdef01234567"}"#));
     }
 
     #[test]
     fn a_db_ref_may_change_its_order() {
-        assert!(equal(
-            r#"{"r": {"$ref": "c", "$id": 1}}"#,
-            r#"{"r": {"$id": 1, "$ref": "c"}}"#
-        ));
-        assert!(!equal(
-            r#"{"r": {"$ref": "c", "$id": 1}}"#,
-            r#"{"r": {"$id": 2, "$ref": "c"}}"#
-        ));
-        assert!(!equal(
-            r#"{"r": {"$ref": "c", "$id": 1}}"#,
-            r#"{"r": {"$ref": "c"}}"#
-        ));
+        assert!(equal(r#"{"r": {"$ref": "c", "$id": 1}}"#, r#"{"r": {"$id": 1, "$ref": "c"}}"#));
+        assert!(!equal(r#"{"r": {"$ref": "c", "$id": 1}}"#, r#"{"r": {"$id": 2, "$ref": "c"}}"#));
+        assert!(!equal(r#"{"r": {"$ref": "c", "$id": 1}}"#, r#"{"r": {"$ref": "c"}}"#));
     }
 
     #[test]
     fn bags_match_each_document_once() {
-        let read = |texts: &[&str]| -> Vec<_> {
-            texts.iter().map(|t| read_document(t).unwrap()).collect()
-        };
-        let (missing, extra) = bag_difference(
-            &read(&[r#"{"a": 1}"#, r#"{"a": 1}"#]),
-            &read(&[r#"{"a": 2}"#, r#"{"a": 1}"#]),
-        );
+        let read = |texts: &[&str]| -> Vec<_> { texts.iter().map(|t| read_document(t).unwrap()).collect() };
+        let (missing, extra) =
+            bag_difference(&read(&[r#"{"a": 1}"#, r#"{"a": 1}"#]), &read(&[r#"{"a": 2}"#, r#"{"a": 1}"#]));
         assert_eq!((missing, extra), (vec![1], vec![0]));
     }
 }

@@ -23,17 +23,11 @@ pub(crate) struct Collection {
 /// What MongoDB answered to a command.
 pub(crate) enum Expect {
     /// A cursor, drained.
-    Result {
-        docs: Vec<RawDocumentBuf>,
-        ordered: bool,
-    },
+    Result { docs: Vec<RawDocumentBuf>, ordered: bool },
     /// A reply's fields.
     Reply(RawDocumentBuf),
     /// An error. Without a code any error is right.
-    Error {
-        code: Option<i32>,
-        code_name: Option<String>,
-    },
+    Error { code: Option<i32>, code_name: Option<String> },
 }
 
 pub(crate) struct Step {
@@ -66,16 +60,11 @@ impl Topic {
     /// Reads the lines that the filter keeps. A line that cannot be read is a fault of the corpus.
     pub(crate) fn lines(&self) -> impl Iterator<Item = RawDocumentBuf> + '_ {
         let filter = std::env::var("BINDERY_CORPUS_FILTER").unwrap_or_default();
-        self.text
-            .lines()
-            .filter(|line| !line.is_empty())
-            .enumerate()
-            .filter_map(move |(i, line)| {
-                let document = read_document(line)
-                    .unwrap_or_else(|e| panic!("{} line {}: {e}", self.path, i + 1));
-                let full = format!("{}/{}", self.path, text_of(&document, "name"));
-                full.contains(&filter).then_some(document)
-            })
+        self.text.lines().filter(|line| !line.is_empty()).enumerate().filter_map(move |(i, line)| {
+            let document = read_document(line).unwrap_or_else(|e| panic!("{} line {}: {e}", self.path, i + 1));
+            let full = format!("{}/{}", self.path, text_of(&document, "name"));
+            full.contains(&filter).then_some(document)
+        })
     }
 
     pub(crate) fn cases(&self) -> Vec<Case> {
@@ -97,11 +86,7 @@ pub(crate) fn topics() -> Vec<Topic> {
     for group in listed(&folder()).into_iter().filter(|path| path.is_dir()) {
         let group_name = name_of(&group);
         if group_name != "explain" {
-            topics.extend(
-                listed(&group)
-                    .iter()
-                    .filter_map(|file| read_topic(&group_name, file)),
-            );
+            topics.extend(listed(&group).iter().filter_map(|file| read_topic(&group_name, file)));
         }
     }
     assert!(!topics.is_empty(), "no topics in {}", folder().display());
@@ -113,11 +98,7 @@ pub(crate) fn topic(name: &str) -> Topic {
     for group in listed(&folder()) {
         for ending in ["jsonl.gz", "jsonl"] {
             let file = group.join(format!("{name}.{ending}"));
-            if let Some(topic) = file
-                .exists()
-                .then(|| read_topic(&name_of(&group), &file))
-                .flatten()
-            {
+            if let Some(topic) = file.exists().then(|| read_topic(&name_of(&group), &file)).flatten() {
                 return topic;
             }
         }
@@ -127,17 +108,13 @@ pub(crate) fn topic(name: &str) -> Topic {
 
 fn listed(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
-    let mut paths: Vec<PathBuf> = entries
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .collect();
+    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     paths.sort();
     paths
 }
 
 fn name_of(path: &Path) -> String {
-    path.file_name()
-        .map(|name| name.to_string_lossy().into_owned())
-        .unwrap_or_default()
+    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
 fn read_topic(group: &str, file: &Path) -> Option<Topic> {
@@ -145,21 +122,13 @@ fn read_topic(group: &str, file: &Path) -> Option<Topic> {
     let bytes = || fs::read(file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
     let (name, text) = if let Some(name) = file_name.strip_suffix(".jsonl.gz") {
         let mut text = String::new();
-        GzDecoder::new(&bytes()[..])
-            .read_to_string(&mut text)
-            .unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+        GzDecoder::new(&bytes()[..]).read_to_string(&mut text).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
         (name, text)
     } else {
         let name = file_name.strip_suffix(".jsonl")?;
-        (
-            name,
-            String::from_utf8(bytes()).unwrap_or_else(|e| panic!("{}: {e}", file.display())),
-        )
+        (name, String::from_utf8(bytes()).unwrap_or_else(|e| panic!("{}: {e}", file.display())))
     };
-    Some(Topic {
-        path: format!("{group}/{name}"),
-        text,
-    })
+    Some(Topic { path: format!("{group}/{name}"), text })
 }
 
 fn case(line: &RawDocument) -> Case {
@@ -168,11 +137,10 @@ fn case(line: &RawDocument) -> Case {
         name: text_of(line, "name").to_owned(),
         setup: setup(line),
         steps: steps.iter().map(|step| self::step(step)).collect(),
-        after: line.get_document("after").ok().map(|after| {
-            fields(after)
-                .map(|(name, value)| (name.to_owned(), all_documents(value)))
-                .collect()
-        }),
+        after: line
+            .get_document("after")
+            .ok()
+            .map(|after| fields(after).map(|(name, value)| (name.to_owned(), all_documents(value))).collect()),
         note: line.get_str("note").ok().map(str::to_owned),
     }
 }
@@ -182,9 +150,7 @@ pub(crate) fn setup(line: &RawDocument) -> Vec<Collection> {
     let setup = line.get_document("setup").expect("a case has a set-up");
     fields(setup)
         .map(|(name, value)| {
-            let spec = value
-                .as_document()
-                .expect("a collection's set-up is a document");
+            let spec = value.as_document().expect("a collection's set-up is a document");
             Collection {
                 name: name.to_owned(),
                 docs: documents(spec, "docs"),
@@ -196,14 +162,9 @@ pub(crate) fn setup(line: &RawDocument) -> Vec<Collection> {
 }
 
 fn step(step: &RawDocument) -> Step {
-    let expect = step
-        .get_document("expect")
-        .expect("a step expects something");
+    let expect = step.get_document("expect").expect("a step expects something");
     Step {
-        command: step
-            .get_document("command")
-            .expect("a step has a command")
-            .to_owned(),
+        command: step.get_document("command").expect("a step has a command").to_owned(),
         expect: if number(expect, "ok") != Some(1) {
             Expect::Error {
                 code: number(expect, "code"),
@@ -214,9 +175,7 @@ fn step(step: &RawDocument) -> Step {
         } else {
             Expect::Result {
                 docs: documents(expect, "result"),
-                ordered: expect
-                    .get_bool("ordered")
-                    .expect("a result says whether it is ordered"),
+                ordered: expect.get_bool("ordered").expect("a result says whether it is ordered"),
             }
         },
     }
@@ -234,35 +193,18 @@ pub(crate) fn number(document: &RawDocument, field: &str) -> Option<i32> {
 
 /// A document's fields, up to the first that is no BSON.
 pub(crate) fn fields(document: &RawDocument) -> impl Iterator<Item = (&str, RawBsonRef<'_>)> {
-    document
-        .iter()
-        .map_while(Result::ok)
-        .map(|(name, value)| (name.as_str(), value))
+    document.iter().map_while(Result::ok).map(|(name, value)| (name.as_str(), value))
 }
 
 fn text_of<'a>(line: &'a RawDocument, field: &str) -> &'a str {
-    line.get_str(field)
-        .unwrap_or_else(|e| panic!("{field}: {e}"))
+    line.get_str(field).unwrap_or_else(|e| panic!("{field}: {e}"))
 }
 
 fn documents(document: &RawDocument, field: &str) -> Vec<RawDocumentBuf> {
-    document
-        .get(field)
-        .ok()
-        .flatten()
-        .map(all_documents)
-        .unwrap_or_else(|| panic!("no {field}"))
+    document.get(field).ok().flatten().map(all_documents).unwrap_or_else(|| panic!("no {field}"))
 }
 
 fn all_documents(array: RawBsonRef<'_>) -> Vec<RawDocumentBuf> {
     let array = array.as_array().expect("an array of documents");
-    array
-        .into_iter()
-        .map(|item| {
-            item.ok()
-                .and_then(RawBsonRef::as_document)
-                .expect("a document")
-                .to_owned()
-        })
-        .collect()
+    array.into_iter().map(|item| item.ok().and_then(RawBsonRef::as_document).expect("a document").to_owned()).collect()
 }

@@ -16,8 +16,7 @@ use base64::prelude::BASE64_STANDARD as BASE64;
 use bson::raw::{CString, RawJavaScriptCodeWithScope};
 use bson::spec::BinarySubtype;
 use bson::{
-    Binary, DateTime, Decimal128, RawArrayBuf, RawBson, RawBsonRef, RawDocument, RawDocumentBuf,
-    Regex, Timestamp,
+    Binary, DateTime, Decimal128, RawArrayBuf, RawBson, RawBsonRef, RawDocument, RawDocumentBuf, Regex, Timestamp,
 };
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
@@ -160,12 +159,8 @@ fn wrapped(fields: &[(String, Json)]) -> Result<Option<RawBson>, Malformed> {
         [("$numberInt", Json::Text(n))] => RawBson::Int32(n.parse().map_err(malformed)?),
         [("$numberLong", Json::Text(n))] => RawBson::Int64(n.parse().map_err(malformed)?),
         [("$numberDouble", Json::Text(n))] => RawBson::Double(double(n)?),
-        [("$numberDecimal", Json::Text(n))] => {
-            RawBson::Decimal128(Decimal128::from_str(n).map_err(malformed)?)
-        }
-        [("$oid", Json::Text(hex))] => {
-            RawBson::ObjectId(bson::oid::ObjectId::from_str(hex).map_err(malformed)?)
-        }
+        [("$numberDecimal", Json::Text(n))] => RawBson::Decimal128(Decimal128::from_str(n).map_err(malformed)?),
+        [("$oid", Json::Text(hex))] => RawBson::ObjectId(bson::oid::ObjectId::from_str(hex).map_err(malformed)?),
         [("$date", Json::Object(inner))] => match &inner[..] {
             [(name, Json::Text(n))] if name == "$numberLong" => {
                 RawBson::DateTime(DateTime::from_millis(n.parse().map_err(malformed)?))
@@ -195,22 +190,14 @@ fn wrapped(fields: &[(String, Json)]) -> Result<Option<RawBson>, Malformed> {
             _ => return Ok(None),
         },
         [("$regularExpression", Json::Object(inner))] => match &inner[..] {
-            [(p, Json::Text(pattern)), (o, Json::Text(options))]
-                if p == "pattern" && o == "options" =>
-            {
-                RawBson::RegularExpression(Regex {
-                    pattern: cstring(pattern)?,
-                    options: cstring(options)?,
-                })
+            [(p, Json::Text(pattern)), (o, Json::Text(options))] if p == "pattern" && o == "options" => {
+                RawBson::RegularExpression(Regex { pattern: cstring(pattern)?, options: cstring(options)? })
             }
             _ => return Ok(None),
         },
         [("$code", Json::Text(code))] => RawBson::JavaScriptCode(code.clone()),
         [("$code", Json::Text(code)), ("$scope", Json::Object(scope))] => {
-            RawBson::JavaScriptCodeWithScope(RawJavaScriptCodeWithScope {
-                code: code.clone(),
-                scope: document(scope)?,
-            })
+            RawBson::JavaScriptCodeWithScope(RawJavaScriptCodeWithScope { code: code.clone(), scope: document(scope)? })
         }
         [("$symbol", Json::Text(s))] => RawBson::Symbol(s.clone()),
         [("$undefined", Json::Bool(true))] => RawBson::Undefined,
@@ -265,9 +252,7 @@ fn write_fields(out: &mut String, document: &RawDocument, style: Style) {
                 let name = name.as_str();
                 let bare = style == Style::Shell
                     && !name.is_empty()
-                    && name
-                        .chars()
-                        .all(|c| c.is_alphanumeric() || "_$".contains(c));
+                    && name.chars().all(|c| c.is_alphanumeric() || "_$".contains(c));
                 out.push_str(&if bare { name.to_owned() } else { quoted(name) });
                 out.push_str(": ");
                 write_value(out, value, style);

@@ -10,9 +10,6 @@ pub(crate) trait Server {
 
     /// Runs several commands in order.
     fn run_all(&mut self, db: &str, commands: &[RawDocumentBuf]) -> Vec<RawDocumentBuf> {
-        commands
-            .iter()
-            .map(|command| self.run(db, command))
-            .collect()
+        commands.iter().map(|command| self.run(db, command)).collect()
     }
 }

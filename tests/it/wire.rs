@@ -35,29 +35,16 @@ pub(crate) struct Mongod {
 impl Mongod {
     /// The URI of the MongoDB to compare with, if the environment names one.
     pub(crate) fn uri() -> Option<String> {
-        std::env::var("BINDERY_MONGOD_URI")
-            .ok()
-            .filter(|uri| !uri.is_empty())
+        std::env::var("BINDERY_MONGOD_URI").ok().filter(|uri| !uri.is_empty())
     }
 
     /// Connects to `mongodb://host:port[/...]`.
     pub(crate) fn connect(uri: &str) -> Self {
-        let address = uri
-            .strip_prefix("mongodb://")
-            .expect("BINDERY_MONGOD_URI starts with mongodb://");
-        let address = address
-            .split(['/', '?'])
-            .next()
-            .expect("split gives one part");
-        let socket = TcpStream::connect(address)
-            .unwrap_or_else(|e| panic!("no MongoDB answers at {address}: {e}"));
-        socket
-            .set_nodelay(true)
-            .expect("a TCP socket takes TCP_NODELAY");
-        Self {
-            socket,
-            last_request: 0,
-        }
+        let address = uri.strip_prefix("mongodb://").expect("BINDERY_MONGOD_URI starts with mongodb://");
+        let address = address.split(['/', '?']).next().expect("split gives one part");
+        let socket = TcpStream::connect(address).unwrap_or_else(|e| panic!("no MongoDB answers at {address}: {e}"));
+        socket.set_nodelay(true).expect("a TCP socket takes TCP_NODELAY");
+        Self { socket, last_request: 0 }
     }
 
     /// Sends without waiting. Replies come in the order of the requests.
@@ -72,22 +59,16 @@ impl Mongod {
         }
         message.push(0);
         message.extend_from_slice(body.as_bytes());
-        self.socket
-            .write_all(&message)
-            .expect("the oracle takes a message");
+        self.socket.write_all(&message).expect("the oracle takes a message");
     }
 
     /// Waits for the next reply.
     pub(crate) fn receive(&mut self) -> RawDocumentBuf {
         let mut header = [0; HEADER_BYTES];
-        self.socket
-            .read_exact(&mut header)
-            .expect("the oracle replies");
+        self.socket.read_exact(&mut header).expect("the oracle replies");
         let length = i32::from_le_bytes([header[0], header[1], header[2], header[3]]);
         let mut body = vec![0; usize::try_from(length).expect("a length") - HEADER_BYTES];
-        self.socket
-            .read_exact(&mut body)
-            .expect("the oracle's reply is whole");
+        self.socket.read_exact(&mut body).expect("the oracle's reply is whole");
         RawDocumentBuf::from_bytes(body).expect("the oracle's reply is BSON")
     }
 }

@@ -56,11 +56,7 @@ fn drain(server: &mut dyn Server, db: &str, first: &RawDocument) -> Answer {
         };
         for (name, value) in fields(cursor) {
             if let ("firstBatch" | "nextBatch", RawBsonRef::Array(batch)) = (name, value) {
-                docs.extend(
-                    batch
-                        .into_iter()
-                        .filter_map(|item| item.ok()?.as_document().map(RawDocument::to_owned)),
-                );
+                docs.extend(batch.into_iter().filter_map(|item| item.ok()?.as_document().map(RawDocument::to_owned)));
             }
         }
         let id = cursor.get_i64("id").unwrap_or_default();
@@ -68,9 +64,7 @@ fn drain(server: &mut dyn Server, db: &str, first: &RawDocument) -> Answer {
             return Answer::Cursor(docs);
         }
         let namespace = cursor.get_str("ns").unwrap_or_default();
-        let collection = namespace
-            .split_once('.')
-            .map_or("", |(_, collection)| collection);
+        let collection = namespace.split_once('.').map_or("", |(_, collection)| collection);
         let mut more = RawDocumentBuf::new();
         more.append(cstr!("getMore"), id);
         more.append(cstr!("collection"), collection);

@@ -17,8 +17,7 @@ pub(super) fn run(server: &mut dyn Server, db: &str, case: &Case) -> Result<(), 
         let Some(fault) = fault(&step.command, &step.expect, &answer) else {
             continue;
         };
-        if index_decides(case) && answers_alike_without_indexes(server, db, case, number, &answer)?
-        {
+        if index_decides(case) && answers_alike_without_indexes(server, db, case, number, &answer)? {
             continue;
         }
         let command = to_shell(RawBsonRef::Document(&step.command));
@@ -28,11 +27,7 @@ pub(super) fn run(server: &mut dyn Server, db: &str, case: &Case) -> Result<(), 
 }
 
 /// Makes the collections of a set-up: options first, then documents, then indexes.
-pub(super) fn set_up(
-    server: &mut dyn Server,
-    db: &str,
-    setup: &[Collection],
-) -> Result<(), String> {
+pub(super) fn set_up(server: &mut dyn Server, db: &str, setup: &[Collection]) -> Result<(), String> {
     const BATCH: usize = 1_000;
     for collection in setup {
         let name = collection.name.as_str();
@@ -46,22 +41,13 @@ pub(super) fn set_up(
             must(server, db, &with_list("insert", name, "documents", docs))?;
         }
         if !collection.indexes.is_empty() {
-            must(
-                server,
-                db,
-                &with_list("createIndexes", name, "indexes", &collection.indexes),
-            )?;
+            must(server, db, &with_list("createIndexes", name, "indexes", &collection.indexes))?;
         }
     }
     Ok(())
 }
 
-fn with_list(
-    command: &str,
-    collection: &str,
-    field: &str,
-    items: &[RawDocumentBuf],
-) -> RawDocumentBuf {
+fn with_list(command: &str, collection: &str, field: &str, items: &[RawDocumentBuf]) -> RawDocumentBuf {
     let mut list = RawArrayBuf::new();
     items.iter().for_each(|item| list.push(item));
     let mut out = RawDocumentBuf::new();
@@ -77,11 +63,7 @@ fn must(server: &mut dyn Server, db: &str, command: &RawDocument) -> Result<(), 
             Err(_) => return Ok(()),
         },
         Answer::Cursor(_) => return Ok(()),
-        Answer::Error {
-            code,
-            code_name,
-            message,
-        } => format!("{code} {code_name}: {message}"),
+        Answer::Error { code, code_name, message } => format!("{code} {code_name}: {message}"),
     };
     let mut text = to_shell(RawBsonRef::Document(command));
     if text.len() > 300 {
@@ -93,9 +75,7 @@ fn must(server: &mut dyn Server, db: &str, command: &RawDocument) -> Result<(), 
 
 /// Whether MongoDB's own answer changes with an index, so that either answer is right.
 fn index_decides(case: &Case) -> bool {
-    case.note
-        .as_ref()
-        .is_some_and(|note| note.contains("otherwise without the index"))
+    case.note.as_ref().is_some_and(|note| note.contains("otherwise without the index"))
 }
 
 /// Whether the same server gives `answer` to step `number` where the set-up has no indexes. The answers
@@ -119,14 +99,9 @@ fn answers_alike_without_indexes(
         })
         .collect();
     set_up(server, &plain, &bare)?;
-    let last = case.steps[..=number]
-        .iter()
-        .map(|step| ask(server, &plain, &step.command))
-        .last();
+    let last = case.steps[..=number].iter().map(|step| ask(server, &plain, &step.command)).last();
     Ok(match (last, answer) {
-        (Some(Answer::Cursor(expected)), Answer::Cursor(got)) => {
-            bag_fault(&expected, got).is_none()
-        }
+        (Some(Answer::Cursor(expected)), Answer::Cursor(got)) => bag_fault(&expected, got).is_none(),
         _ => false,
     })
 }
@@ -152,17 +127,11 @@ fn check_afterwards(server: &mut dyn Server, db: &str, case: &Case) -> Result<()
 
 /// The special index type that a case needs, if it needs one that Bindery refuses.
 pub(super) fn refused_index_type(case: &Case) -> Option<&'static str> {
-    let made = case
-        .setup
-        .iter()
-        .flat_map(|collection| collection.indexes.iter().map(AsRef::as_ref));
+    let made = case.setup.iter().flat_map(|collection| collection.indexes.iter().map(AsRef::as_ref));
     let asked = case.steps.iter().flat_map(|step| {
         let creates = first_field(&step.command) == Some("createIndexes");
         let specs = step.command.get_array("indexes").ok().filter(|_| creates);
-        specs
-            .into_iter()
-            .flatten()
-            .filter_map(|spec| spec.ok()?.as_document())
+        specs.into_iter().flatten().filter_map(|spec| spec.ok()?.as_document())
     });
     made.chain(asked).find_map(|spec: &RawDocument| {
         let key = spec.get_document("key").ok()?;

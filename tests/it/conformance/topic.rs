@@ -83,12 +83,7 @@ pub(super) fn run_topic(topic: &Topic, servers: &Servers) -> Report {
             result
         }
     });
-    let mut report = Report {
-        path: topic.path.clone(),
-        total: 0,
-        failures: Vec::new(),
-        apart: BTreeMap::new(),
-    };
+    let mut report = Report { path: topic.path.clone(), total: 0, failures: Vec::new(), apart: BTreeMap::new() };
     for (case, result) in cases.iter().zip(results) {
         if let Some(what) = refused_index_type(case) {
             let (passed, total) = report.apart.entry(what).or_default();
@@ -98,10 +93,7 @@ pub(super) fn run_topic(topic: &Topic, servers: &Servers) -> Report {
         }
         report.total += 1;
         if let Err(reason) = result {
-            report.failures.push(Failure {
-                name: case.name.clone(),
-                reason,
-            });
+            report.failures.push(Failure { name: case.name.clone(), reason });
         }
     }
     report
@@ -109,18 +101,14 @@ pub(super) fn run_topic(topic: &Topic, servers: &Servers) -> Report {
 
 /// Runs a job for each item, each on its own thread and with a database name of its own. A panic or a
 /// hang becomes that item's error.
-pub(super) fn run_each<T, J>(
-    items: &[T],
-    job: impl Fn(&T, &str) -> J + Sync,
-) -> Vec<Result<(), String>>
+pub(super) fn run_each<T, J>(items: &[T], job: impl Fn(&T, &str) -> J + Sync) -> Vec<Result<(), String>>
 where
     T: Sync,
     J: FnOnce() -> Result<(), String> + Send + 'static,
 {
     static DATABASES: AtomicUsize = AtomicUsize::new(0);
     let next = AtomicUsize::new(0);
-    let results: Mutex<Vec<Result<(), String>>> =
-        Mutex::new(items.iter().map(|_| Ok(())).collect());
+    let results: Mutex<Vec<Result<(), String>>> = Mutex::new(items.iter().map(|_| Ok(())).collect());
     let workers = std::thread::available_parallelism().map_or(1, Into::into);
     std::thread::scope(|scope| {
         for _ in 0..workers {
@@ -174,7 +162,5 @@ fn guarded(job: impl FnOnce() -> Result<(), String> + Send + 'static) -> Result<
             let _ = sender.send(result);
         })
         .expect("the system gives another thread");
-    receiver
-        .recv_timeout(PATIENCE)
-        .unwrap_or_else(|_| Err(format!("no answer within {} s", PATIENCE.as_secs())))
+    receiver.recv_timeout(PATIENCE).unwrap_or_else(|_| Err(format!("no answer within {} s", PATIENCE.as_secs())))
 }

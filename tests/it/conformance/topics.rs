@@ -17,11 +17,7 @@ fn mongodb_itself_passes_every_case() {
     for topic in topics() {
         let report = run_topic(&topic, &servers);
         failed += report.failures.len();
-        failed += report
-            .apart
-            .values()
-            .map(|(passed, total)| total - passed)
-            .sum::<usize>();
+        failed += report.apart.values().map(|(passed, total)| total - passed).sum::<usize>();
         say(&report.text(3));
     }
     assert_eq!(failed, 0, "cases that the runner judges wrongly");

@@ -20,37 +20,15 @@ pub(super) fn verbose() -> bool {
 pub(super) fn fault(command: &RawDocument, expect: &Expect, answer: &Answer) -> Option<String> {
     match (expect, answer) {
         (Expect::Error { code: None, .. }, Answer::Error { .. }) => None,
-        (
-            Expect::Error {
-                code: Some(code),
-                code_name,
-            },
-            Answer::Error {
-                code: got,
-                code_name: got_name,
-                message,
-            },
-        ) => {
+        (Expect::Error { code: Some(code), code_name }, Answer::Error { code: got, code_name: got_name, message }) => {
             let right = code == got && code_name.as_ref().is_none_or(|name| name == got_name);
             (!right).then(|| {
                 let name = code_name.as_deref().unwrap_or_default();
                 format!("error {code} {name} expected, got {got} {got_name}: {message}")
             })
         }
-        (
-            Expect::Result {
-                docs,
-                ordered: true,
-            },
-            Answer::Cursor(got),
-        ) => sequence_fault(docs, &listed(command, got)),
-        (
-            Expect::Result {
-                docs,
-                ordered: false,
-            },
-            Answer::Cursor(got),
-        ) => bag_fault(docs, &listed(command, got)),
+        (Expect::Result { docs, ordered: true }, Answer::Cursor(got)) => sequence_fault(docs, &listed(command, got)),
+        (Expect::Result { docs, ordered: false }, Answer::Cursor(got)) => bag_fault(docs, &listed(command, got)),
         (Expect::Reply(expected), Answer::Reply(got)) => {
             let got = if reports_machine(command) {
                 let names: Vec<&str> = fields(expected).map(|(name, _)| name).collect();
@@ -66,19 +44,13 @@ pub(super) fn fault(command: &RawDocument, expect: &Expect, answer: &Answer) -> 
                 )
             })
         }
-        (expect, answer) => Some(format!(
-            "expected {}, got {}",
-            expectation(expect),
-            kind(answer)
-        )),
+        (expect, answer) => Some(format!("expected {}, got {}", expectation(expect), kind(answer))),
     }
 }
 
 /// Commands whose replies tell of the machine and the build too: only the given fields count.
 fn reports_machine(command: &RawDocument) -> bool {
-    let name = first_field(command)
-        .unwrap_or_default()
-        .to_ascii_lowercase();
+    let name = first_field(command).unwrap_or_default().to_ascii_lowercase();
     ["hello", "ismaster", "buildinfo", "dbstats", "collstats"].contains(&name.as_str())
 }
 
@@ -102,9 +74,7 @@ fn listed(command: &RawDocument, got: &[RawDocumentBuf]) -> Vec<RawDocumentBuf> 
 
 fn expectation(expect: &Expect) -> String {
     match expect {
-        Expect::Error {
-            code: Some(code), ..
-        } => format!("error {code}"),
+        Expect::Error { code: Some(code), .. } => format!("error {code}"),
         Expect::Error { .. } => "an error".to_owned(),
         Expect::Result { docs, .. } => {
             format!("{} documents{}", docs.len(), listing(docs, shown()))
@@ -115,21 +85,14 @@ fn expectation(expect: &Expect) -> String {
 
 fn kind(answer: &Answer) -> String {
     match answer {
-        Answer::Error {
-            code,
-            code_name,
-            message,
-        } => format!("error {code} {code_name}: {message}"),
+        Answer::Error { code, code_name, message } => format!("error {code} {code_name}: {message}"),
         Answer::Cursor(docs) => format!("{} documents{}", docs.len(), listing(docs, shown())),
         Answer::Reply(reply) => format!("a reply {}", to_shell(RawBsonRef::Document(reply))),
     }
 }
 
 fn sequence_fault(expected: &[RawDocumentBuf], got: &[RawDocumentBuf]) -> Option<String> {
-    let wrong = expected
-        .iter()
-        .zip(got)
-        .position(|(e, g)| !same_documents(e, g));
+    let wrong = expected.iter().zip(got).position(|(e, g)| !same_documents(e, g));
     if let Some(at) = wrong {
         let (missing, extra) = bag_difference(expected, got);
         if !missing.is_empty() || !extra.is_empty() {
@@ -141,11 +104,7 @@ fn sequence_fault(expected: &[RawDocumentBuf], got: &[RawDocumentBuf]) -> Option
             listing(&got[at..], shown())
         ));
     }
-    if expected.len() == got.len() {
-        None
-    } else {
-        bag_fault(expected, got)
-    }
+    if expected.len() == got.len() { None } else { bag_fault(expected, got) }
 }
 
 /// What sets two bags of documents apart, or nothing.
