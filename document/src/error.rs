@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+use crate::DocBuf;
+
 /// An error with MongoDB's code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
@@ -12,6 +14,8 @@ pub struct Error {
     pub code: i32,
     /// What went wrong, for a person.
     pub message: String,
+    /// Fields that the reply shows beside code and message, such as `keyPattern` and `keyValue`.
+    pub details: Option<Box<DocBuf>>,
 }
 
 /// The result of what may fail with a MongoDB code.
@@ -20,7 +24,14 @@ pub type Result<T> = std::result::Result<T, Error>;
 impl Error {
     /// An error with this code (see [`code`]) and message.
     pub fn new(code: i32, message: impl Into<String>) -> Error {
-        Error { code, message: message.into() }
+        Error { code, message: message.into(), details: None }
+    }
+
+    /// The error with fields for the reply.
+    #[must_use]
+    pub fn with_details(mut self, details: DocBuf) -> Error {
+        self.details = Some(Box::new(details));
+        self
     }
 
     /// The name of the code.
