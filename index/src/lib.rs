@@ -5,5 +5,9 @@
 //! ([`validate`](page::TreeStats)) must find the same numbers.
 
 pub mod page;
+pub mod postings;
+pub mod records;
 
 pub use page::{PageId, PageKind, PageVisitor, RecordId, TreeStats, Untraced};
+pub use postings::RecordSet;
+pub use records::Records;
