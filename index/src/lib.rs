@@ -4,6 +4,7 @@
 //! lies in counted [pages](page): their bytes are what the statistics report, and a full walk
 //! ([`validate`](page::TreeStats)) must find the same numbers.
 
+pub mod key;
 pub mod page;
 pub mod postings;
 pub mod records;
