@@ -8,11 +8,16 @@
 //! The laboratory knows the engine only by its face, and MongoDB only by its commands: it holds no
 //! storage code and estimates nothing that it can measure.
 
+pub mod answer;
 pub mod documents;
 pub mod error;
 pub mod extjson;
+pub mod generate;
 pub mod import;
+pub mod scenario;
+pub mod session;
 pub mod stack_distance;
+pub mod target;
 
 pub use documents::Documents;
 pub use error::{Error, Result};
