@@ -8,7 +8,9 @@ pub mod key;
 pub mod page;
 pub mod postings;
 pub mod records;
+pub mod tree;
 
 pub use page::{PageId, PageKind, PageVisitor, RecordId, TreeStats, Untraced};
 pub use postings::RecordSet;
 pub use records::Records;
+pub use tree::{Cursor, Tree, TreeOptions};
