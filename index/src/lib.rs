@@ -5,6 +5,7 @@
 //! ([`validate`](page::TreeStats)) must find the same numbers.
 
 pub mod key;
+pub mod keygen;
 pub mod page;
 pub mod postings;
 pub mod records;

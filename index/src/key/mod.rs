@@ -29,7 +29,7 @@
 //! `C3 87 FF` (string, `x`, end, all inverted).
 //!
 //! Relies on `bindery_document::order` for what the order is. Which values make up a document's keys is
-//! the business of key generation.
+//! the business of [`keygen`](crate::keygen).
 
 mod builder;
 mod decode;
