@@ -11,6 +11,7 @@ pub mod doc;
 mod error;
 mod kind;
 pub mod order;
+pub mod path;
 pub mod validate;
 mod value;
 
@@ -19,4 +20,5 @@ pub use decimal::{Decimal, DecimalClass};
 pub use doc::{Doc, Element, Elements};
 pub use error::{Error, Result, code};
 pub use kind::Kind;
+pub use path::Path;
 pub use value::{OwnedValue, Text, Value};
