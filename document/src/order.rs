@@ -31,7 +31,9 @@ where
         (Document(x), Document(y)) => compare_documents(*x, *y, true, strings),
         (Array(x), Array(y)) => compare_documents(*x, *y, false, strings),
         (Binary { subtype: s, bytes: x }, Binary { subtype: t, bytes: y }) => {
-            x.len().cmp(&y.len()).then(s.cmp(t)).then_with(|| x.cmp(y))
+            // The old binary subtype repeats its length inside, and that counts.
+            let length = |subtype: u8, bytes: &[u8]| bytes.len() + if subtype == 2 { 4 } else { 0 };
+            length(*s, x).cmp(&length(*t, y)).then(s.cmp(t)).then_with(|| x.cmp(y))
         }
         (ObjectId(x), ObjectId(y)) => x.cmp(y),
         (Boolean(x), Boolean(y)) => x.cmp(y),

@@ -4,7 +4,7 @@
 //! on the way differ between questions, so there are two walks:
 //!
 //! - [`Path::visit`] is the filters' walk. An array in the middle is entered implicitly (once: an
-//!   array directly inside an array is not), every embedded document in it is asked for the rest, and a
+//!   array directly inside an array is not, unless a position led to it), every embedded document in it is asked for the rest, and a
 //!   component of digits is tried both as a field name and as a position. An array at the end gives its
 //!   elements and then itself, or only itself ([`Leaf`]).
 //! - [`Path::extract`] is `distinct`'s walk: it takes digits after an array as a position only, and
@@ -233,10 +233,12 @@ where
         }
         if next.is_numeric && element.key == next.name.as_bytes() {
             // A position that was asked for by number is no implicit one, so it is not reported.
-            if after.is_empty() {
-                visitor(Reached { element: Some(element), position })?;
-            } else if matches!(element.kind, Kind::Document | Kind::Array) {
-                walk(after, Doc::from_stored(element.bytes), leaf, position, visitor)?;
+            let inner = Doc::from_stored(element.bytes);
+            match element.kind {
+                _ if after.is_empty() => visitor(Reached { element: Some(element), position })?,
+                Kind::Document => walk(after, inner, leaf, position, visitor)?,
+                Kind::Array => enter(after, inner, leaf, position, visitor)?,
+                _ => {}
             }
         }
     }
@@ -355,8 +357,9 @@ mod tests {
         assert_eq!(visited(doc! {"a": [{"0": 9}, 3]}, "a.0", Leaf::Elements), ["9@0", "{\"0\":9}"]);
         assert_eq!(visited(doc! {"a": [{"b": 1}]}, "a.0.b", Leaf::Elements), ["-@0", "1"]);
         assert_eq!(visited(doc! {"a": {"b": [1, 2]}}, "a.b.0", Leaf::Elements), ["1"]);
-        assert_eq!(visited(doc! {"a": [[{"b": 5}]]}, "a.0.b", Leaf::Elements), ["-"]);
-        assert_eq!(visited(doc! {"a": [[{"b": 5}]]}, "a.0.0.b", Leaf::Elements), ["5"]);
+        assert_eq!(visited(doc! {"a": [[{"b": 5}]]}, "a.0.b", Leaf::Elements), ["5@0"]);
+        assert_eq!(visited(doc! {"a": [[{"b": 5}]]}, "a.0.0.b", Leaf::Elements), ["-@0", "5"]);
+        assert!(visited(doc! {"a": [[]]}, "a.0.b", Leaf::Elements).is_empty());
         assert!(visited(doc! {"a": [5]}, "a.00", Leaf::Elements).is_empty());
         assert_eq!(visited(doc! {"a": {"0": 5}}, "a.0", Leaf::Elements), ["5"]);
     }

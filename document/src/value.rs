@@ -374,8 +374,15 @@ impl OwnedValue {
     }
 
     /// The value's type.
+    #[inline]
     pub fn kind(&self) -> Kind {
         self.kind
+    }
+
+    /// The value's bytes, as in [`crate::Element::bytes`].
+    #[inline]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
     }
 }
 

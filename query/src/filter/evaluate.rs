@@ -1,0 +1,205 @@
+//! Asking a document: the tree is walked, each leaf walks its path, and the first answer decides.
+
+use std::ops::ControlFlow;
+
+use bindery_document::path::{Leaf, Reached};
+use bindery_document::{Doc, Element, Error, Path, Result};
+
+use super::{Filter, sample};
+
+/// Where the last condition that went through an array found its match: an index into that array.
+///
+/// This is what `$` means in a projection or an update. Conditions on a whole array have none, nor
+/// has what stands below `$or`, `$nor` and `$not`.
+pub type Position = Option<u32>;
+
+/// What one evaluation carries along.
+#[derive(Debug, Default)]
+pub(super) struct Context {
+    /// The position so far; only kept while `wants_position`.
+    position: Position,
+    wants_position: bool,
+    /// The first failure of an expression or a pattern; it outweighs the answer.
+    error: Option<Error>,
+}
+
+impl Context {
+    /// Notes a failure. The condition then counts as not met, whatever stands around it.
+    #[expect(dead_code, reason = "only expressions fail on a document")]
+    pub(super) fn fail(&mut self, error: Error) -> bool {
+        self.error.get_or_insert(error);
+        false
+    }
+
+    /// A scope in which no position is noted; failures still are.
+    pub(super) fn without_position(&mut self) -> Scope<'_> {
+        let wanted = std::mem::replace(&mut self.wants_position, false);
+        Scope { context: self, wanted }
+    }
+
+    #[inline]
+    fn note(&mut self, position: Position) {
+        if self.wants_position && position.is_some() {
+            self.position = position;
+        }
+    }
+}
+
+/// Gives the context back as it was.
+pub(super) struct Scope<'a> {
+    context: &'a mut Context,
+    wanted: bool,
+}
+
+impl std::ops::Deref for Scope<'_> {
+    type Target = Context;
+    fn deref(&self) -> &Context {
+        self.context
+    }
+}
+
+impl std::ops::DerefMut for Scope<'_> {
+    fn deref_mut(&mut self) -> &mut Context {
+        self.context
+    }
+}
+
+impl Drop for Scope<'_> {
+    fn drop(&mut self) {
+        self.context.wants_position = self.wanted;
+    }
+}
+
+impl Filter {
+    /// Whether the document passes.
+    ///
+    /// # Errors
+    /// What an expression of `$expr` or a regular expression fails with on this document; other filters
+    /// do not fail.
+    #[inline]
+    pub fn matches(&self, doc: Doc<'_>) -> Result<bool> {
+        let mut context = Context::default();
+        let matched = self.accepts_document(doc, &mut context);
+        match context.error {
+            None => Ok(matched),
+            Some(error) => Err(error),
+        }
+    }
+
+    /// Whether the document passes, and at which position of an array the last array condition did.
+    ///
+    /// # Errors
+    /// As [`Filter::matches`].
+    pub fn matches_at(&self, doc: Doc<'_>) -> Result<(bool, Position)> {
+        let mut context = Context { wants_position: true, ..Context::default() };
+        let matched = self.accepts_document(doc, &mut context);
+        match context.error {
+            None => Ok((matched, context.position)),
+            Some(error) => Err(error),
+        }
+    }
+
+    /// Whether a single value passes, arrays taken whole: what `$pull` and `arrayFilters` ask of elements
+    /// by conditions on the value itself ([`Path::of_value`]).
+    ///
+    /// # Errors
+    /// As [`Filter::matches`].
+    pub fn matches_value(&self, element: Element<'_>) -> Result<bool> {
+        let mut context = Context::default();
+        let matched = self.accepts_element(Some(element), &mut context);
+        match context.error {
+            None => Ok(matched),
+            Some(error) => Err(error),
+        }
+    }
+
+    pub(super) fn accepts_document(&self, doc: Doc<'_>, context: &mut Context) -> bool {
+        match self {
+            Filter::And(filters) => {
+                let before = context.position;
+                let passed = filters.iter().all(|filter| filter.accepts_document(doc, context));
+                if !passed {
+                    context.position = before;
+                }
+                passed
+            }
+            Filter::Or(filters) => {
+                let mut inner = context.without_position();
+                filters.iter().any(|filter| filter.accepts_document(doc, &mut inner))
+            }
+            Filter::Nor(filters) => {
+                let mut inner = context.without_position();
+                !filters.iter().any(|filter| filter.accepts_document(doc, &mut inner))
+            }
+            Filter::Not(filter) => !filter.accepts_document(doc, &mut context.without_position()),
+            Filter::Compare(test) => any(&test.path, doc, Leaf::Elements, context, |e, _| test.accepts(e)),
+            Filter::In(test) if test.regexes.is_empty() => {
+                any(&test.path, doc, Leaf::Elements, context, |e, _| test.accepts(e))
+            }
+            Filter::Exists(path) => any(path, doc, Leaf::Whole, context, |e, _| e.is_some()),
+            Filter::Type(test) => any(&test.path, doc, Leaf::Elements, context, |e, _| test.accepts(e)),
+            Filter::In(super::Membership { path, .. })
+            | Filter::Regex(super::RegexTest { path, .. })
+            | Filter::Mod(super::Modulo { path, .. })
+            | Filter::Bits(super::BitTest { path, .. }) => {
+                any(path, doc, Leaf::Elements, context, |e, context| self.accepts_element(e, context))
+            }
+            Filter::Size(super::SizeTest { path, .. })
+            | Filter::ElemMatchObject(super::ElemMatchObject { path, .. })
+            | Filter::ElemMatchValue(super::ElemMatchValue { path, .. }) => {
+                any(path, doc, Leaf::Whole, context, |e, context| self.accepts_element(e, context))
+            }
+            Filter::SampleRate(rate) => sample::draw(*rate),
+            Filter::AlwaysTrue => true,
+            Filter::AlwaysFalse => false,
+        }
+    }
+
+    /// Whether one value passes, without a walk: arrays are taken whole.
+    pub(super) fn accepts_element(&self, element: Option<Element<'_>>, context: &mut Context) -> bool {
+        match self {
+            Filter::And(filters) => filters.iter().all(|filter| filter.accepts_element(element, context)),
+            Filter::Or(filters) => filters.iter().any(|filter| filter.accepts_element(element, context)),
+            Filter::Nor(filters) => !filters.iter().any(|filter| filter.accepts_element(element, context)),
+            Filter::Not(filter) => !filter.accepts_element(element, context),
+            Filter::Compare(test) => test.accepts(element),
+            Filter::In(test) => test.accepts(element) || test.regexes.iter().any(|regex| regex.accepts(element)),
+            Filter::Regex(test) => test.accepts(element),
+            Filter::Exists(_) => element.is_some(),
+            Filter::Type(test) => test.accepts(element),
+            Filter::Mod(test) => test.accepts(element),
+            Filter::Size(test) => test.accepts(element),
+            Filter::Bits(test) => test.accepts(element),
+            Filter::ElemMatchObject(test) => {
+                let position = test.position(element, context);
+                context.note(position);
+                position.is_some()
+            }
+            Filter::ElemMatchValue(test) => {
+                let position = test.position(element, context);
+                context.note(position);
+                position.is_some()
+            }
+            Filter::SampleRate(rate) => sample::draw(*rate),
+            Filter::AlwaysTrue => true,
+            Filter::AlwaysFalse => false,
+        }
+    }
+}
+
+/// Whether anything the path leads to passes; notes the position of what did.
+#[inline]
+fn any<F>(path: &Path, doc: Doc<'_>, leaf: Leaf, context: &mut Context, accepts: F) -> bool
+where
+    F: Fn(Option<Element<'_>>, &mut Context) -> bool,
+{
+    let walk = path.visit(doc, leaf, &mut |reached: Reached<'_>| {
+        if accepts(reached.element, context) {
+            context.note(reached.position);
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    });
+    walk.is_break()
+}

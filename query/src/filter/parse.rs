@@ -1,0 +1,244 @@
+//! From query documents to trees: which operator stands where.
+//!
+//! A query document holds top-level operators (`$and`, `$expr`, ...) and fields; a field's value is a
+//! document of operators if its first name starts with `$` (and it is no reference `{$ref, $id}`),
+//! a regular expression, or a value to be equal to. The operands are each operator's own business.
+
+use bindery_document::{Doc, Element, Error, Path, Result, Value, code};
+
+use super::compare::CompareOp;
+use super::{Bits, Filter, RegexTest, all, bits, compare, elem_match, membership, modulo, regex_test, sample, size, type_set};
+use crate::collation::Collation;
+
+/// The deepest tree that is accepted, as on MongoDB.
+const MAX_DEPTH: usize = 100;
+
+/// What parsing depends on besides the query.
+#[derive(Clone, Debug, Default)]
+pub struct ParseContext {
+    /// How strings compare; `None` for byte order.
+    pub collation: Option<Collation>,
+    /// How deep in `$elemMatch`, where `$expr` and `$where` are not allowed.
+    is_below_top: bool,
+    depth: usize,
+}
+
+impl ParseContext {
+    /// Strings compare by bytes.
+    pub fn new() -> ParseContext {
+        ParseContext::default()
+    }
+
+    /// Strings compare by the collation.
+    pub fn with_collation(collation: Option<Collation>) -> ParseContext {
+        ParseContext { collation, ..ParseContext::default() }
+    }
+
+    /// The context of conditions on array elements.
+    pub(super) fn below_top(&self) -> ParseContext {
+        ParseContext { is_below_top: true, ..self.clone() }
+    }
+
+    fn deeper(&self) -> Result<ParseContext> {
+        if self.depth >= MAX_DEPTH {
+            return Err(bad_value(format!("the query is nested deeper than {MAX_DEPTH} levels")));
+        }
+        Ok(ParseContext { depth: self.depth + 1, ..self.clone() })
+    }
+}
+
+fn bad_value(message: impl Into<String>) -> Error {
+    Error::new(code::BAD_VALUE, message)
+}
+
+/// A query document.
+pub(super) fn document(query: Doc<'_>, context: &ParseContext) -> Result<Filter> {
+    let context = &context.deeper()?;
+    let mut filters = Vec::new();
+    for element in query {
+        match element.key.strip_prefix(b"$") {
+            Some(_) => filters.extend(top_level_operator(element, context)?),
+            None => field(element, context, &mut filters)?,
+        }
+    }
+    Ok(Filter::And(filters))
+}
+
+/// A condition on a field.
+fn field(element: Element<'_>, context: &ParseContext, filters: &mut Vec<Filter>) -> Result<()> {
+    let path = Path::parse(element.key_str());
+    let value = element.value();
+    if let Some(conditions) = operator_document(&value, false) {
+        filters.append(&mut operators(&path, conditions, context)?);
+    } else {
+        filters.push(equality_or_regex(path, value, context)?);
+    }
+    Ok(())
+}
+
+fn equality_or_regex(path: Path, value: Value<'_>, context: &ParseContext) -> Result<Filter> {
+    match value {
+        Value::Regex { pattern, options } => {
+            Ok(Filter::Regex(RegexTest::parse(path, pattern.as_str(), options.as_str())?))
+        }
+        _ => compare::parse(path, CompareOp::Eq, value, context),
+    }
+}
+
+/// The document of operators that a value is, if it is one: its first name starts with `$`, and it is
+/// no reference. A reference has `$ref` and `$id`, or any part of one where `incomplete` is allowed.
+pub(super) fn operator_document<'a>(value: &Value<'a>, incomplete: bool) -> Option<Doc<'a>> {
+    let doc = value.as_document()?;
+    let first = doc.first()?;
+    (first.key.first() == Some(&b'$') && !is_reference(doc, incomplete)).then_some(doc)
+}
+
+fn is_reference(doc: Doc<'_>, incomplete: bool) -> bool {
+    let (mut has_ref, mut has_id, mut has_db) = (false, false, false);
+    for element in doc {
+        match element.key {
+            b"$ref" => has_ref = true,
+            b"$id" => has_id = true,
+            b"$db" => has_db = true,
+            _ => {}
+        }
+    }
+    if incomplete { has_ref || has_id || has_db } else { has_ref && has_id }
+}
+
+/// Whether an operator stands without a field. References' parts count: under `$elemMatch` they are fields.
+pub(super) fn is_top_level_operator(name: &str) -> bool {
+    matches!(
+        name,
+        "$and"
+            | "$or"
+            | "$nor"
+            | "$expr"
+            | "$jsonSchema"
+            | "$where"
+            | "$text"
+            | "$comment"
+            | "$alwaysTrue"
+            | "$alwaysFalse"
+            | "$sampleRate"
+            | "$ref"
+            | "$id"
+            | "$db"
+    )
+}
+
+fn top_level_operator(element: Element<'_>, context: &ParseContext) -> Result<Option<Filter>> {
+    let name = element.key_str();
+    let operand = element.value();
+    Ok(Some(match name {
+        "$and" => Filter::And(list(name, operand, context)?),
+        "$or" => Filter::Or(list(name, operand, context)?),
+        "$nor" => Filter::Nor(list(name, operand, context)?),
+        "$comment" => return Ok(None),
+        "$alwaysTrue" => constant(name, operand, Filter::AlwaysTrue)?,
+        "$alwaysFalse" => constant(name, operand, Filter::AlwaysFalse)?,
+        "$sampleRate" => sample::parse(operand)?,
+        "$ref" | "$id" | "$db" => compare::parse(Path::parse(name), CompareOp::Eq, operand, context)?,
+        "$where" if context.is_below_top => return Err(bad_value("$elemMatch cannot contain $where")),
+        "$where" => return Err(bad_value("$where needs a JavaScript engine, which there is none of")),
+        "$text" => return Err(text(operand, context)),
+        _ => return Err(bad_value(format!("unknown top-level operator: {name}"))),
+    }))
+}
+
+/// Text search needs a text index, which cannot exist; what is malformed is still told apart.
+fn text(operand: Value<'_>, context: &ParseContext) -> Error {
+    match operand {
+        _ if context.is_below_top => bad_value("$text is a top-level operator only"),
+        Value::Document(search) => match search.get("$search") {
+            None => Error::new(code::NO_SUCH_KEY, "$text needs the field $search"),
+            Some(Value::String(_)) => Error::new(code::INDEX_NOT_FOUND, "$text needs a text index"),
+            Some(_) => Error::new(code::TYPE_MISMATCH, "$search must be a string"),
+        },
+        _ => bad_value("$text needs an object"),
+    }
+}
+
+/// The operand of `$and`, `$or`, `$nor`.
+fn list(name: &str, operand: Value<'_>, context: &ParseContext) -> Result<Vec<Filter>> {
+    let Value::Array(members) = operand else {
+        return Err(bad_value(format!("{name} must be an array")));
+    };
+    if members.is_empty() {
+        return Err(bad_value(format!("{name} must be a nonempty array")));
+    }
+    let member = |element: Element<'_>| match element.value() {
+        Value::Document(query) => document(query, context),
+        _ => Err(bad_value(format!("the entries of {name} must be objects"))),
+    };
+    members.iter().map(member).collect()
+}
+
+fn constant(name: &str, operand: Value<'_>, filter: Filter) -> Result<Filter> {
+    if operand.as_exact_i64() != Some(1) {
+        return Err(Error::new(code::FAILED_TO_PARSE, format!("{name} must be the integer 1")));
+    }
+    Ok(filter)
+}
+
+/// The conditions of an operator document on a path.
+pub(super) fn operators(path: &Path, conditions: Doc<'_>, context: &ParseContext) -> Result<Vec<Filter>> {
+    let mut filters = Vec::new();
+    let mut has_regex = false;
+    for element in conditions {
+        if matches!(element.key, b"$regex" | b"$options") {
+            // One condition, wherever its two halves stand.
+            if !has_regex {
+                filters.push(regex_test::parse(path.clone(), conditions)?);
+                has_regex = true;
+            }
+            continue;
+        }
+        filters.push(operator(path.clone(), element, context)?);
+    }
+    Ok(filters)
+}
+
+fn operator(path: Path, element: Element<'_>, context: &ParseContext) -> Result<Filter> {
+    let operand = element.value();
+    let not = |filter| Filter::Not(Box::new(filter));
+    Ok(match element.key_str() {
+        "$eq" => compare::parse(path, CompareOp::Eq, operand, context)?,
+        "$ne" if matches!(operand, Value::Regex { .. }) => {
+            return Err(bad_value("$ne does not take a regular expression"));
+        }
+        "$ne" => not(compare::parse(path, CompareOp::Eq, operand, context)?),
+        "$lt" => compare::parse(path, CompareOp::Lt, operand, context)?,
+        "$lte" => compare::parse(path, CompareOp::Lte, operand, context)?,
+        "$gt" => compare::parse(path, CompareOp::Gt, operand, context)?,
+        "$gte" => compare::parse(path, CompareOp::Gte, operand, context)?,
+        "$in" => membership::parse(path, "$in", operand, context)?,
+        "$nin" => not(membership::parse(path, "$nin", operand, context)?),
+        "$not" => not(negated(path, operand, context)?),
+        "$exists" if operand.is_truthy() => Filter::Exists(path),
+        "$exists" => not(Filter::Exists(path)),
+        "$type" => type_set::parse(path, operand)?,
+        "$size" => size::parse(path, operand)?,
+        "$mod" => modulo::parse(path, operand)?,
+        "$all" => all::parse(path, operand, context)?,
+        "$elemMatch" => elem_match::parse(path, operand, context)?,
+        "$bitsAllSet" => bits::parse(path, Bits::AllSet, operand)?,
+        "$bitsAllClear" => bits::parse(path, Bits::AllClear, operand)?,
+        "$bitsAnySet" => bits::parse(path, Bits::AnySet, operand)?,
+        "$bitsAnyClear" => bits::parse(path, Bits::AnyClear, operand)?,
+        "$near" | "$nearSphere" | "$geoNear" => {
+            return Err(Error::new(code::NO_QUERY_EXECUTION_PLANS, "there is no geospatial index to sort by distance"));
+        }
+        name => return Err(bad_value(format!("unknown operator: {name}"))),
+    })
+}
+
+/// The operand of `$not`: a regular expression or operators.
+fn negated(path: Path, operand: Value<'_>, context: &ParseContext) -> Result<Filter> {
+    match operand {
+        Value::Regex { .. } => equality_or_regex(path, operand, context),
+        Value::Document(conditions) if conditions.is_empty() => Err(bad_value("$not cannot be empty")),
+        Value::Document(conditions) => Ok(Filter::And(operators(&path, conditions, &context.deeper()?)?)),
+        _ => Err(bad_value("$not needs a regular expression or a document of operators")),
+    }
+}
