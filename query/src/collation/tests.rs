@@ -40,7 +40,8 @@ fn order_follows_the_language() {
 #[test]
 fn sort_keys_order_as_comparison_does() {
     let texts = ["", "a", "A", "á", "ab", "a b", "z", "Z", "ß", "ss", "日", "10", "9"];
-    for document in [doc! {"locale": "en"}, doc! {"locale": "en", "strength": 1}, doc! {"locale": "de", "strength": 5}] {
+    for document in [doc! {"locale": "en"}, doc! {"locale": "en", "strength": 1}, doc! {"locale": "de", "strength": 5}]
+    {
         let collation = collation(document);
         for a in texts {
             for b in texts {

@@ -106,7 +106,8 @@ pub(super) fn parse(path: Path, test: Bits, operand: Value<'_>) -> Result<Filter
             })
             .collect::<Result<Vec<u32>>>()?,
         Value::Binary { bytes, .. } => {
-            let bits = (0u32..).zip(bytes).flat_map(|(at, byte)| (0..8).map(move |bit| (at * 8 + bit, byte >> bit & 1)));
+            let bits =
+                (0u32..).zip(bytes).flat_map(|(at, byte)| (0..8).map(move |bit| (at * 8 + bit, byte >> bit & 1)));
             bits.filter(|(_, bit)| *bit == 1).map(|(position, _)| position).collect()
         }
         Value::Int32(_) | Value::Int64(_) | Value::Double(_) | Value::Decimal128(_) => {

@@ -174,10 +174,9 @@ fn is_nan(value: &Value<'_>) -> bool {
 pub(super) fn parse(path: Path, op: CompareOp, operand: Value<'_>, context: &ParseContext) -> Result<Filter> {
     match operand {
         Value::Undefined => Err(Error::new(code::BAD_VALUE, "cannot compare to undefined")),
-        Value::Regex { .. } if op != CompareOp::Eq => Err(Error::new(
-            code::BAD_VALUE,
-            format!("{} on '{path}' does not take a regular expression", op.name()),
-        )),
+        Value::Regex { .. } if op != CompareOp::Eq => {
+            Err(Error::new(code::BAD_VALUE, format!("{} on '{path}' does not take a regular expression", op.name())))
+        }
         _ => Ok(Filter::Compare(Compare::new(path, op, OwnedValue::new(operand), context.collation.clone()))),
     }
 }

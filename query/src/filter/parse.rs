@@ -7,7 +7,9 @@
 use bindery_document::{Doc, Element, Error, Path, Result, Value, code};
 
 use super::compare::CompareOp;
-use super::{Bits, Filter, RegexTest, all, bits, compare, elem_match, membership, modulo, regex_test, sample, size, type_set};
+use super::{
+    Bits, Filter, RegexTest, all, bits, compare, elem_match, membership, modulo, regex_test, sample, size, type_set,
+};
 use crate::collation::Collation;
 
 /// The deepest tree that is accepted, as on MongoDB.
