@@ -49,6 +49,8 @@ pub enum Error {
         /// The command's name.
         command: String,
     },
+    /// Two schemas answered one logical question differently: there are no figures to show.
+    Disagreement(String),
     /// A command could not be delivered, or what came back is no reply.
     Target(String),
     /// The data does not suit the scenario, or the request contradicts itself.
@@ -81,7 +83,7 @@ impl fmt::Display for Error {
             Error::Command { code, message, command } => {
                 write!(f, "the command `{command}` was refused with code {code}: {message}")
             }
-            Error::Target(message) | Error::Unsuitable(message) => f.write_str(message),
+            Error::Disagreement(message) | Error::Target(message) | Error::Unsuitable(message) => f.write_str(message),
         }
     }
 }

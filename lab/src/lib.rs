@@ -14,6 +14,8 @@ pub mod error;
 pub mod extjson;
 pub mod generate;
 pub mod import;
+pub mod measure;
+pub mod report;
 pub mod scenario;
 pub mod session;
 pub mod stack_distance;

@@ -1,1 +1,6 @@
-fn main() {}
+//! The laboratory from outside: scenarios on real databases.
+//!
+//! Tests against a MongoDB run where `BINDERY_MONGOD_URI` names one, and say so where it does not.
+
+mod mongod;
+mod scenarios;
