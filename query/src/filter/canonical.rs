@@ -198,5 +198,6 @@ fn place(filter: &Filter) -> u8 {
         Filter::SampleRate(_) => 21,
         Filter::AlwaysFalse => 22,
         Filter::AlwaysTrue => 23,
+        Filter::Schema(_) => 24,
     }
 }

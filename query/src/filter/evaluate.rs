@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use bindery_document::path::{Leaf, Reached};
 use bindery_document::{Doc, Element, Error, Path, Result};
 
+use super::json_schema::Schema;
 use super::{Filter, sample};
 
 /// Where the last condition that went through an array found its match: an index into that array.
@@ -149,6 +150,10 @@ impl Filter {
             | Filter::ElemMatchValue(super::ElemMatchValue { path, .. }) => {
                 any(path, doc, Leaf::Whole, context, |e, context| self.accepts_element(e, context))
             }
+            Filter::Schema(Schema::Value { path, .. }) => {
+                any(path, doc, Leaf::Whole, context, |e, context| self.accepts_element(e, context))
+            }
+            Filter::Schema(schema) => schema.accepts_document(doc, &mut context.without_position()),
             Filter::SampleRate(rate) => sample::draw(*rate),
             Filter::AlwaysTrue => true,
             Filter::AlwaysFalse => false,
@@ -180,6 +185,7 @@ impl Filter {
                 context.note(position);
                 position.is_some()
             }
+            Filter::Schema(schema) => schema.accepts_element(element, context),
             Filter::SampleRate(rate) => sample::draw(*rate),
             Filter::AlwaysTrue => true,
             Filter::AlwaysFalse => false,

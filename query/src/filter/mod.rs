@@ -22,6 +22,7 @@ pub mod canonical;
 mod compare;
 mod elem_match;
 mod evaluate;
+pub mod json_schema;
 mod membership;
 mod modulo;
 mod parse;
@@ -77,6 +78,8 @@ pub enum Filter {
     ElemMatchValue(ElemMatchValue),
     /// `$bitsAllSet` and its siblings.
     Bits(BitTest),
+    /// A condition of `$jsonSchema` that no operator expresses.
+    Schema(json_schema::Schema),
     /// `$sampleRate`: matches at random with this probability.
     SampleRate(f64),
     /// Every document.
@@ -119,10 +122,12 @@ impl Filter {
             Filter::ElemMatchObject(test) => Some(&test.path),
             Filter::ElemMatchValue(test) => Some(&test.path),
             Filter::Bits(test) => Some(&test.path),
+            Filter::Schema(json_schema::Schema::Value { path, .. }) => Some(path),
             Filter::And(_)
             | Filter::Or(_)
             | Filter::Nor(_)
             | Filter::Not(_)
+            | Filter::Schema(_)
             | Filter::SampleRate(_)
             | Filter::AlwaysTrue
             | Filter::AlwaysFalse => None,

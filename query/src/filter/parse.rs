@@ -4,16 +4,17 @@
 //! document of operators if its first name starts with `$` (and it is no reference `{$ref, $id}`),
 //! a regular expression, or a value to be equal to. The operands are each operator's own business.
 
-use bindery_document::{Doc, Element, Error, Path, Result, Value, code};
+use bindery_document::{Doc, Element, Error, Path, Result, Value, code, validate};
 
 use super::compare::CompareOp;
 use super::{
-    Bits, Filter, RegexTest, all, bits, compare, elem_match, membership, modulo, regex_test, sample, size, type_set,
+    Bits, Filter, RegexTest, all, bits, compare, elem_match, json_schema, membership, modulo, regex_test, sample, size,
+    type_set,
 };
 use crate::collation::Collation;
 
-/// The deepest tree that is accepted, as on MongoDB.
-const MAX_DEPTH: usize = 100;
+/// The deepest tree that is accepted. Commands cannot nest deeper than this in the first place.
+const MAX_DEPTH: usize = validate::MAX_DEPTH;
 
 /// What parsing depends on besides the query.
 #[derive(Clone, Debug, Default)]
@@ -43,7 +44,7 @@ impl ParseContext {
 
     fn deeper(&self) -> Result<ParseContext> {
         if self.depth >= MAX_DEPTH {
-            return Err(bad_value(format!("the query is nested deeper than {MAX_DEPTH} levels")));
+            return Err(Error::new(code::OVERFLOW, format!("the query is nested deeper than {MAX_DEPTH} levels")));
         }
         Ok(ParseContext { depth: self.depth + 1, ..self.clone() })
     }
@@ -140,6 +141,7 @@ fn top_level_operator(element: Element<'_>, context: &ParseContext) -> Result<Op
         "$alwaysTrue" => constant(name, operand, Filter::AlwaysTrue)?,
         "$alwaysFalse" => constant(name, operand, Filter::AlwaysFalse)?,
         "$sampleRate" => sample::parse(operand)?,
+        "$jsonSchema" => json_schema::parse(operand)?,
         "$ref" | "$id" | "$db" => compare::parse(Path::parse(name), CompareOp::Eq, operand, context)?,
         "$where" if context.is_below_top => return Err(bad_value("$elemMatch cannot contain $where")),
         "$where" => return Err(bad_value("$where needs a JavaScript engine, which there is none of")),

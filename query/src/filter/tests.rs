@@ -152,7 +152,7 @@ fn a_document_without_an_operator_first_is_a_value() {
 fn deep_nesting_is_refused() {
     let nested = |levels: usize| (0..levels).fold(doc! {"a": 1}, |inner, _| doc! {"$and": [inner]});
     assert!(Filter::parse(buffer(&nested(60)).doc(), &ParseContext::new()).is_ok());
-    assert_eq!(error_code(nested(150)), code::BAD_VALUE);
+    assert_eq!(error_code(nested(250)), code::OVERFLOW);
 }
 
 #[cfg(feature = "collation")]
