@@ -299,9 +299,7 @@ mod tests {
         let document = DocBuf::from_bson(&document).expect("document");
         let mut seen = Vec::new();
         let _ = Path::parse(path).visit(document.doc(), leaf, &mut |reached: Reached<'_>| {
-            let value = reached
-                .element
-                .map_or("-".to_owned(), |e| bson_value(&e).into_relaxed_extjson().to_string());
+            let value = reached.element.map_or("-".to_owned(), |e| bson_value(&e).into_relaxed_extjson().to_string());
             seen.push(reached.position.map_or(value.clone(), |p| format!("{value}@{p}")));
             ControlFlow::<()>::Continue(())
         });
