@@ -4,4 +4,5 @@
 
 pub mod collation;
 pub mod filter;
+pub mod expression;
 pub mod regex;

@@ -1,0 +1,167 @@
+//! `$cond`, `$ifNull`, `$switch`: only what is needed is evaluated.
+
+use bindery_document::{Result, Value};
+
+use super::registry::{Arity, Entry, Field, Folding, Function, Named};
+use super::{Node, Operator, ParseContext, Scope, Val, fail, parse};
+
+pub(super) const OPERATORS: &[Entry] = &[
+    Entry::parsed("$cond", parse_cond),
+    Entry::parsed("$ifNull", parse_if_null),
+    Entry::parsed("$switch", parse_switch),
+];
+
+static COND: Entry = Entry::variadic("$cond", Arity::Exactly(3), cond);
+
+static COND_FIELDS: Named = Named {
+    fields: &[Field::required("if", 17080), Field::required("then", 17081), Field::required("else", 17082)],
+    not_object: 17083,
+    unknown: 17083,
+    function: |_, _| Ok(Val::NULL),
+};
+
+static COND_NAMED: Entry = Entry {
+    name: "$cond",
+    arity: Arity::Exactly(3),
+    function: Function::Named(&COND_FIELDS),
+    folding: Folding::Never,
+};
+
+/// Both forms become the one with places.
+fn parse_cond(argument: Value<'_>, ctx: &mut ParseContext) -> Result<Node> {
+    let operands = if let Value::Document(_) = argument {
+        match parse::parse_named(&COND_NAMED, &COND_FIELDS, argument, ctx)? {
+            Node::Named { operands, .. } => operands.into_iter().flatten().collect(),
+            other => return Ok(other),
+        }
+    } else {
+        parse::parse_operands(argument, ctx)?
+    };
+    parse::check_arity(&COND, operands.len())?;
+    Ok(Node::Call { entry: &COND, operands })
+}
+
+fn cond<'a>(scope: &Scope<'a>, operands: &'a [Node]) -> Result<Val<'a>> {
+    let [condition, yes, no] = operands else {
+        return Err(super::fold::wrong_operands("$cond"));
+    };
+    if condition.evaluate(scope)?.is_truthy() { yes.evaluate(scope) } else { no.evaluate(scope) }
+}
+
+static IF_NULL: Entry = Entry::variadic("$ifNull", Arity::Any, if_null);
+
+fn parse_if_null(argument: Value<'_>, ctx: &mut ParseContext) -> Result<Node> {
+    let operands = parse::parse_operands(argument, ctx)?;
+    if operands.len() < 2 {
+        return fail(1_257_300, format!("$ifNull needs at least two arguments; {} were given", operands.len()));
+    }
+    Ok(Node::Call { entry: &IF_NULL, operands })
+}
+
+/// The first operand that is not null, else the last one as it is (so it can be missing).
+fn if_null<'a>(scope: &Scope<'a>, operands: &'a [Node]) -> Result<Val<'a>> {
+    let mut value = Val::Missing;
+    for operand in operands {
+        value = operand.evaluate(scope)?;
+        if !value.is_nullish() {
+            break;
+        }
+    }
+    Ok(value)
+}
+
+/// `$switch`: the first branch whose case is true.
+#[derive(Debug)]
+struct Switch {
+    branches: Vec<(Node, Node)>,
+    default: Option<Node>,
+}
+
+fn parse_switch(argument: Value<'_>, ctx: &mut ParseContext) -> Result<Node> {
+    let Value::Document(doc) = argument else {
+        return fail(40060, "$switch takes a document");
+    };
+    let mut branches = Vec::new();
+    let mut default = None;
+    for element in doc {
+        match (element.key, element.value()) {
+            (b"branches", Value::Array(items)) => {
+                for item in items {
+                    branches.push(parse_branch(item.value(), ctx)?);
+                }
+            }
+            (b"branches", other) => {
+                return fail(40061, format!("$switch's branches must be an array, not {}", other.kind().alias()));
+            }
+            (b"default", value) => default = Some(parse::parse(value, ctx)?),
+            _ => return fail(40067, format!("$switch does not know the field '{}'", element.key_str())),
+        }
+    }
+    if branches.is_empty() {
+        return fail(40068, "$switch needs at least one branch");
+    }
+    Ok(Node::Operator(Box::new(Switch { branches, default })))
+}
+
+fn parse_branch(branch: Value<'_>, ctx: &mut ParseContext) -> Result<(Node, Node)> {
+    let Value::Document(doc) = branch else {
+        return fail(40062, "a branch of $switch must be a document");
+    };
+    let (mut case, mut then) = (None, None);
+    for element in doc {
+        match element.key {
+            b"case" => case = Some(parse::parse(element.value(), ctx)?),
+            b"then" => then = Some(parse::parse(element.value(), ctx)?),
+            _ => return fail(40063, format!("a branch of $switch does not know '{}'", element.key_str())),
+        }
+    }
+    match (case, then) {
+        (None, _) => fail(40064, "a branch of $switch needs a 'case'"),
+        (_, None) => fail(40065, "a branch of $switch needs a 'then'"),
+        (Some(case), Some(then)) => Ok((case, then)),
+    }
+}
+
+impl Operator for Switch {
+    fn evaluate<'a>(&'a self, scope: &Scope<'a>) -> Result<Val<'a>> {
+        for (case, then) in &self.branches {
+            if case.evaluate(scope)?.is_truthy() {
+                return then.evaluate(scope);
+            }
+        }
+        match &self.default {
+            Some(default) => default.evaluate(scope),
+            None => fail(40066, "no branch of $switch matches, and there is no default"),
+        }
+    }
+
+    fn operands(&self) -> Vec<&Node> {
+        self.branches.iter().flat_map(|(case, then)| [case, then]).chain(&self.default).collect()
+    }
+
+    fn operands_mut(&mut self) -> Vec<&mut Node> {
+        // A branch behind a constant false case is never folded, so that its errors never show.
+        let live = self.branches.iter_mut().filter(|(case, _)| !is_constantly(case, false));
+        live.flat_map(|(case, then)| [case, then]).chain(&mut self.default).collect()
+    }
+
+    fn simplify(&mut self) -> Result<Option<Node>> {
+        self.branches.retain(|(case, _)| !is_constantly(case, false));
+        if let Some(at) = self.branches.iter().position(|(case, _)| is_constantly(case, true)) {
+            let (_, then) = self.branches.remove(at);
+            self.branches.truncate(at);
+            self.default = Some(then);
+        }
+        if !self.branches.is_empty() {
+            return Ok(None);
+        }
+        match self.default.take() {
+            Some(default) => Ok(Some(default)),
+            None => fail(40069, "all cases of $switch are false, and there is no default"),
+        }
+    }
+}
+
+fn is_constantly(node: &Node, truth: bool) -> bool {
+    matches!(node, Node::Constant(value) if value.as_ref().is_some_and(|v| v.value().is_truthy()) == truth)
+}

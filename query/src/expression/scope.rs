@@ -1,0 +1,107 @@
+//! What an expression sees while it is evaluated: the document, variables, parameters, the order of strings.
+
+use std::cmp::Ordering;
+
+use bindery_document::{Doc, OwnedValue, Value, order};
+
+/// An order of strings: a collation's. Without one, strings are compared by their bytes.
+pub type StringOrder = dyn Fn(&[u8], &[u8]) -> Ordering + Send + Sync;
+
+/// The surroundings of one evaluation. Copying it copies a few references.
+#[derive(Clone, Copy)]
+pub struct Scope<'a> {
+    root: Doc<'a>,
+    frame: Option<&'a Frame<'a>>,
+    parameters: &'a [Option<OwnedValue>],
+    strings: Option<&'a StringOrder>,
+}
+
+/// The variables that one operator binds (`$let`, `$map`, ...), innermost first.
+#[derive(Clone, Copy)]
+pub(crate) struct Frame<'a> {
+    values: &'a [Option<Value<'a>>],
+    parent: Option<&'a Frame<'a>>,
+}
+
+impl<'a> Scope<'a> {
+    /// A scope with this document as `$$ROOT`, no parameters and the binary order of strings.
+    #[inline]
+    pub fn new(root: Doc<'a>) -> Scope<'a> {
+        Scope { root, frame: None, parameters: &[], strings: None }
+    }
+
+    /// The values of the parameters, in the order in which the
+    /// [`ParseContext`](super::ParseContext) declared them.
+    #[inline]
+    pub fn with_parameters(self, parameters: &'a [Option<OwnedValue>]) -> Scope<'a> {
+        Scope { parameters, ..self }
+    }
+
+    /// The order of strings of a collation.
+    #[inline]
+    pub fn with_strings(self, strings: Option<&'a StringOrder>) -> Scope<'a> {
+        Scope { strings, ..self }
+    }
+
+    /// The same surroundings with another document as `$$ROOT`.
+    #[inline]
+    pub fn with_root(self, root: Doc<'a>) -> Scope<'a> {
+        Scope { root, ..self }
+    }
+
+    /// The document.
+    #[inline]
+    pub fn root(&self) -> Doc<'a> {
+        self.root
+    }
+
+    /// Compares by the total order, strings as this scope orders them.
+    #[inline]
+    pub fn compare(&self, a: &Value<'_>, b: &Value<'_>) -> Ordering {
+        match self.strings {
+            None => order::compare(a, b),
+            Some(strings) => order::compare_with(a, b, strings),
+        }
+    }
+
+    /// Compares what may be missing: a missing value stands where undefined does, below null.
+    #[inline]
+    pub fn compare_maybe(&self, a: Option<Value<'_>>, b: Option<Value<'_>>) -> Ordering {
+        self.compare(&a.unwrap_or(Value::Undefined), &b.unwrap_or(Value::Undefined))
+    }
+
+    /// Binds variables; the frame lives on the caller's stack.
+    pub(crate) fn bind<'b>(&self, values: &'b [Option<Value<'b>>]) -> Frame<'b>
+    where
+        'a: 'b,
+    {
+        Frame { values, parent: self.frame }
+    }
+
+    /// The scope inside a frame.
+    pub(crate) fn inside<'b>(&self, frame: &'b Frame<'b>) -> Scope<'b>
+    where
+        'a: 'b,
+    {
+        Scope { root: self.root, frame: Some(frame), parameters: self.parameters, strings: self.strings }
+    }
+
+    pub(crate) fn variable(&self, address: Address) -> Option<Value<'a>> {
+        let mut frame = self.frame?;
+        for _ in 0..address.depth {
+            frame = frame.parent?;
+        }
+        *frame.values.get(address.index)?
+    }
+
+    pub(crate) fn parameter(&self, index: usize) -> Option<Value<'a>> {
+        self.parameters.get(index)?.as_ref().map(OwnedValue::value)
+    }
+}
+
+/// Where a variable is found: how many frames out, and which of the frame's values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Address {
+    pub(crate) depth: usize,
+    pub(crate) index: usize,
+}
