@@ -15,6 +15,9 @@ const QUAD_BITS: usize = 113;
 /// The bits that are computed with.
 const WORKING_BITS: usize = 320;
 const MODE: RoundingMode = RoundingMode::ToEven;
+/// Within the working bits nothing is rounded correctly: seeking a correct rounding does not end where the
+/// result is exact (4^0.5), and the bits to spare make it needless.
+const LOOSE: RoundingMode = RoundingMode::None;
 
 /// A function of one variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +63,9 @@ pub(crate) fn evaluate(function: Elementary, x: Decimal) -> Decimal {
     if matches!(function, Acos) && x.compare(one).is_eq() {
         return finite(false, 0, EXPONENT_MIN);
     }
+    if matches!(function, Acosh | Ln | Log10) && x.compare(one).is_eq() {
+        return finite(false, 0, 0);
+    }
     if matches!(function, Exp | Sinh | Cosh) && super::abs(x).compare(Decimal::from_i64(15_000)).is_gt() {
         // Beyond any exponent.
         return match function {
@@ -94,7 +100,7 @@ fn evaluate_at(function: Elementary, x: Decimal) -> Decimal {
     };
     let cc = &mut constants;
     let x = to_quad(x, cc);
-    let (p, m) = (WORKING_BITS, MODE);
+    let (p, m) = (WORKING_BITS, LOOSE);
     let result = match function {
         Elementary::Exp => x.exp(p, m, cc),
         Elementary::Ln => x.ln(p, m, cc),
@@ -157,7 +163,7 @@ pub(crate) fn power(base: Decimal, exponent: Decimal) -> Decimal {
             };
             let cc = &mut constants;
             let (x, y) = (to_quad(super::abs(base), cc), to_quad(exponent, cc));
-            let magnitude = from_quad(x.pow(&y, WORKING_BITS, MODE, cc), cc);
+            let magnitude = from_quad(x.pow(&y, WORKING_BITS, LOOSE, cc), cc);
             let result = pad(magnitude);
             if negative && odd { negate(result) } else { result }
         }
@@ -191,7 +197,7 @@ pub(crate) fn atan2(y: Decimal, x: Decimal) -> Decimal {
     };
     let cc = &mut constants;
     let (a, b) = (to_quad(super::abs(y), cc), to_quad(super::abs(x), cc));
-    let mut angle = a.div(&b, WORKING_BITS, MODE).atan(WORKING_BITS, MODE, cc);
+    let mut angle = a.div(&b, WORKING_BITS, MODE).atan(WORKING_BITS, LOOSE, cc);
     if x_negative {
         angle = cc.pi(WORKING_BITS, MODE).sub(&angle, WORKING_BITS, MODE);
     }
