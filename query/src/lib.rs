@@ -3,6 +3,6 @@
 //! This crate holds no data and reads no clock: everything is a function from documents to documents.
 
 pub mod collation;
-pub mod filter;
 pub mod expression;
+pub mod filter;
 pub mod regex;

@@ -6,11 +6,8 @@ use super::field_path::check_variable_name;
 use super::registry::Entry;
 use super::{Node, Operator, ParseContext, Scope, Val, array_items, fail, parse, type_name};
 
-pub(super) const OPERATORS: &[Entry] = &[
-    Entry::parsed("$map", parse_map),
-    Entry::parsed("$filter", parse_filter),
-    Entry::parsed("$reduce", parse_reduce),
-];
+pub(super) const OPERATORS: &[Entry] =
+    &[Entry::parsed("$map", parse_map), Entry::parsed("$filter", parse_filter), Entry::parsed("$reduce", parse_reduce)];
 
 #[derive(Debug)]
 struct Map {

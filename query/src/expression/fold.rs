@@ -36,9 +36,8 @@ pub(crate) fn fold(expression: &mut Node) -> Result<()> {
             }
             if !operands.iter().all(Node::is_constant) {
                 if let Function::Variadic(function) = entry.function {
-                    let evaluate = |run: &[Node]| {
-                        Ok(Node::Constant(function(&Scope::new(doc::EMPTY), run)?.to_owned_value()))
-                    };
+                    let evaluate =
+                        |run: &[Node]| Ok(Node::Constant(function(&Scope::new(doc::EMPTY), run)?.to_owned_value()));
                     match entry.folding {
                         Folding::Associative => fold_neighbours(operands, evaluate)?,
                         Folding::Commutative => gather_constants(operands, evaluate)?,
@@ -72,10 +71,7 @@ pub(crate) fn fold(expression: &mut Node) -> Result<()> {
 }
 
 /// Evaluates runs of two and more constant neighbours.
-fn fold_neighbours(
-    operands: &mut Box<[Node]>,
-    evaluate: impl Fn(&[Node]) -> Result<Node>,
-) -> Result<()> {
+fn fold_neighbours(operands: &mut Box<[Node]>, evaluate: impl Fn(&[Node]) -> Result<Node>) -> Result<()> {
     let mut folded = Vec::with_capacity(operands.len());
     let mut run = Vec::new();
     let close = |run: &mut Vec<Node>, folded: &mut Vec<Node>| -> Result<()> {
@@ -100,10 +96,7 @@ fn fold_neighbours(
 }
 
 /// Moves all constants to the end, as one if there are several.
-fn gather_constants(
-    operands: &mut Box<[Node]>,
-    evaluate: impl Fn(&[Node]) -> Result<Node>,
-) -> Result<()> {
+fn gather_constants(operands: &mut Box<[Node]>, evaluate: impl Fn(&[Node]) -> Result<Node>) -> Result<()> {
     let (constants, mut others): (Vec<_>, Vec<_>) =
         std::mem::take(operands).into_vec().into_iter().partition(Node::is_constant);
     match constants.len() {

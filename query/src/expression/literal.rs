@@ -5,11 +5,8 @@ use bindery_document::{Result, Value, code};
 use super::registry::Entry;
 use super::{Node, ParseContext, fail};
 
-pub(super) const OPERATORS: &[Entry] = &[
-    Entry::parsed("$literal", literal),
-    Entry::parsed("$const", literal),
-    Entry::parsed("$function", javascript),
-];
+pub(super) const OPERATORS: &[Entry] =
+    &[Entry::parsed("$literal", literal), Entry::parsed("$const", literal), Entry::parsed("$function", javascript)];
 
 /// The argument as it stands, dollars and all.
 fn literal(argument: Value<'_>, _: &mut ParseContext) -> Result<Node> {

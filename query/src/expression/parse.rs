@@ -2,10 +2,10 @@
 
 use bindery_document::{Doc, Error, OwnedValue, Result, Value, code};
 
+use super::Node;
 use super::field_path::{Base, FieldPath, check_name, check_variable_use, split_path};
 use super::registry::{self, Arity, Entry, Function, Named};
 use super::scope::Address;
-use super::Node;
 
 /// What is known while an expression is compiled: the variables in scope and the constants of the command.
 #[derive(Debug, Default)]

@@ -102,10 +102,7 @@ impl Entry {
     pub(crate) const fn named(name: &'static str, named: &'static Named) -> Entry {
         Entry { name, arity: Arity::Any, function: Function::Named(named), folding: Folding::Whole }
     }
-    pub(crate) const fn parsed(
-        name: &'static str,
-        parse: fn(Value<'_>, &mut ParseContext) -> Result<Node>,
-    ) -> Entry {
+    pub(crate) const fn parsed(name: &'static str, parse: fn(Value<'_>, &mut ParseContext) -> Result<Node>) -> Entry {
         Entry { name, arity: Arity::Any, function: Function::Parsed(parse), folding: Folding::Never }
     }
     pub(crate) const fn folding(self, folding: Folding) -> Entry {

@@ -203,10 +203,7 @@ pub(crate) fn remainder(a: Decimal, b: Decimal) -> Decimal {
     match (a.class(), b.class()) {
         (NaN, _) | (_, NaN) | (Infinite(_), _) => nan(),
         (Finite { .. }, Infinite(_)) => a,
-        (
-            Finite { negative, coefficient: c1, exponent: e1 },
-            Finite { negative: _, coefficient: c2, exponent: e2 },
-        ) => {
+        (Finite { negative, coefficient: c1, exponent: e1 }, Finite { negative: _, coefficient: c2, exponent: e2 }) => {
             if c2 == 0 {
                 return nan();
             }
@@ -363,7 +360,9 @@ mod tests {
 
     #[test]
     fn roots_are_rounded_once() {
-        for (a, expected) in [("2", "1.414213562373095048801688724209698"), ("16", "4"), ("1E+3", "31.62277660168379331998893544432719")] {
+        for (a, expected) in
+            [("2", "1.414213562373095048801688724209698"), ("16", "4"), ("1E+3", "31.62277660168379331998893544432719")]
+        {
             assert_eq!(format(sqrt(decimal(a))), expected);
         }
     }

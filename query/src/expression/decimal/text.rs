@@ -122,7 +122,11 @@ pub(crate) fn to_i64(decimal: Decimal, mode: Rounding) -> Option<i64> {
 /// From an integer of 128 bits, rounded if it has over 34 digits.
 pub(crate) fn from_i128(n: i128) -> Decimal {
     let magnitude = n.unsigned_abs();
-    if magnitude <= COEFFICIENT_MAX { finite(n < 0, magnitude, 0) } else { round(n < 0, U256::new(magnitude), 0, false) }
+    if magnitude <= COEFFICIENT_MAX {
+        finite(n < 0, magnitude, 0)
+    } else {
+        round(n < 0, U256::new(magnitude), 0, false)
+    }
 }
 
 #[cfg(test)]
