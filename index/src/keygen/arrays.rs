@@ -141,6 +141,8 @@ impl Expansion<'_> {
                     let found = follow(array, field, slot.part);
                     *position = Some(Position { is_nested: element.kind == Kind::Array, found });
                 }
+                // Nor does an empty one so found count, whatever path leads below it.
+                None if array.is_empty() && !expands => {}
                 None => self.keys.mark_multikey(i, slot.part.saturating_sub(1)),
             }
         }

@@ -135,6 +135,8 @@ fn positions_do_not_expand_their_array() {
     check(doc! {"a.0.0": 1}, doc! {"a": [[[1, 2]], 3]}, keys!([bson::bson!([1, 2])]), &[&[]]);
     check(doc! {"a.0.b": 1}, doc! {"a": [{"b": 1}, {"b": 2}]}, keys!([1]), &[&[]]);
     check(doc! {"a.0.b": 1}, doc! {"a": [[{"b": 1}, {"b": 2}], 3]}, keys!([1], [2]), &[&["a.0"]]);
+    check(doc! {"a.1.b": 1}, doc! {"a": [[1], []]}, keys!([NULL]), &[&[]]);
+    check(doc! {"a.1.b": 1}, doc! {"a": [[1], [2]]}, keys!([NULL]), &[&["a.1"]]);
     check(doc! {"a.0.b": 1}, doc! {"a": [{"b": [1, 2]}]}, keys!([1], [2]), &[&["a.0.b"]]);
     check(doc! {"a.b.0": 1}, doc! {"a": [{"b": [1, 2]}, {"b": [3]}]}, keys!([1], [3]), &[&["a"]]);
     check(doc! {"a.0": 1, "a": 1}, doc! {"a": [1, 2]}, keys!([1, 1], [1, 2]), &[&[], &["a"]]);
@@ -249,6 +251,7 @@ fn wildcard_indexes_hold_the_leaves() {
     check_wildcard(&all, doc! {"a.b": 1, "c": {"d.e": 2}}, keys!(), &[]);
     check_wildcard(&all, doc! {"a": null}, keys!(["a", NULL]), &[]);
     check_wildcard(&all, doc! {"": 1, "a": {"": 2}}, keys!(["", 1], ["a.", 2]), &[]);
+    check_wildcard(&all, doc! {"": {"b": 1}}, keys!([".b", 1]), &[]);
     check_wildcard(&all, doc! {"a": [{"b": []}]}, keys!(["a.b", UNDEFINED]), &["a", "a.b"]);
     let below = wildcard(doc! {"a.$**": 1}, None);
     check_wildcard(&below, doc! {"a": [1, {"b": 1}], "c": 1}, keys!(["a", 1], ["a.b", 1]), &["a"]);
@@ -262,6 +265,7 @@ fn wildcard_projections_apply_as_in_a_find() {
     check_wildcard(&with(doc! {"_id": 1, "a": 0}), doc! {"a": 1}, keys!(["_id", 0]), &[]);
     check_wildcard(&with(doc! {"a": 0}), doc! {"a": 1, "b": 2}, keys!(["b", 2]), &[]);
     check_wildcard(&with(doc! {"_id": 0}), doc! {"a": 1}, keys!(["a", 1]), &[]);
+    check_wildcard(&with(doc! {"_id.x": 0}), doc! {"a": 1}, keys!(["_id", 0], ["a", 1]), &[]);
     check_wildcard(&with(doc! {"a.b": 0}), doc! {"a": {"b": 1}}, keys!(["a", doc! {}]), &[]);
     check_wildcard(&with(doc! {"a.0": 1}), doc! {"a": [7, 8]}, keys!(["a", UNDEFINED]), &["a"]);
 
@@ -291,6 +295,9 @@ fn wildcard_projections_are_checked() {
     assert_eq!(error(doc! {"a": 0, "b": 1}), 31253);
     assert_eq!(error(doc! {"a": 1, "a.b": 1}), 31249);
     assert_eq!(error(doc! {"a.b": 1, "a": 1}), 31250);
+    assert_eq!(error(doc! {"_id": 1, "_id.x": 1}), 31249);
+    assert_eq!(error(doc! {"a": 1, "_id.x": 0}), 31254);
+    assert_eq!(error(doc! {"a": {}}), 51270);
     assert_eq!(error(doc! {"a": "x"}), 51271);
     assert_eq!(error(doc! {"a": {"$slice": 1}}), 51271);
     assert_eq!(error(doc! {"a": {"$elemMatch": {}}}), 168);

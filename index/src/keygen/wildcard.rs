@@ -73,13 +73,15 @@ impl WildcardProjection {
         }
         let mut paths = Vec::new();
         collect(projection, "", &mut paths)?;
-        let (ids, others): (Vec<_>, Vec<_>) = paths.into_iter().partition(|(path, _)| path == "_id");
-        let id = ids.first().map(|(_, included)| *included);
+        let named_id = paths.iter().find(|(path, _)| path == "_id").map(|(_, included)| *included);
         // With nothing but _id to go by, _id decides.
-        let includes = others.first().map_or(id == Some(true), |(_, included)| *included);
+        let decisive = paths.iter().find(|(path, _)| path != "_id").map(|(_, included)| *included);
+        let includes = decisive.or(named_id).unwrap_or(false);
         let mut root = Node::default();
-        for (path, included) in others {
-            if included != includes {
+        for (path, included) in paths {
+            if included == includes {
+                insert(&mut root, &path)?;
+            } else if path != "_id" {
                 let (number, what) = if includes {
                     (EXCLUSION_IN_INCLUSION, "exclude a field in an inclusion")
                 } else {
@@ -87,11 +89,10 @@ impl WildcardProjection {
                 };
                 return Err(Error::new(number, format!("a wildcardProjection cannot {what}: '{path}'")));
             }
-            insert(&mut root, &path)?;
         }
-        if id == Some(true) && includes || id != Some(true) && !includes {
-            root.children.retain(|(name, _)| &**name != b"_id");
-            root.children.push((b"_id".as_slice().into(), Node::default()));
+        // An exclusion that says nothing of _id or what is in it leaves it out.
+        if named_id.is_none() && !includes && root.child(b"_id").is_none() {
+            insert(&mut root, "_id")?;
         }
         Ok(WildcardProjection { root, includes })
     }
@@ -189,7 +190,7 @@ pub(super) fn generate(generator: &KeyGenerator, doc: Doc<'_>, keys: &mut Keys) 
     let projection = generator.projection();
     let filter =
         if projection.includes { Filter::Include(&projection.root) } else { Filter::Exclude(&projection.root) };
-    let mut walk = Walk { generator, keys, path: Vec::new() };
+    let mut walk = Walk { generator, keys, path: Vec::new(), depth: 0 };
     walk.object(doc, filter);
     walk.keys.finish();
 }
@@ -233,6 +234,8 @@ struct Walk<'w> {
     keys: &'w mut Keys,
     /// The dotted path of the value at hand.
     path: Vec<u8>,
+    /// The number of components of the path; names may be empty, so its length does not tell.
+    depth: usize,
 }
 
 impl Walk<'_> {
@@ -252,11 +255,13 @@ impl Walk<'_> {
                 continue;
             }
             let end = self.path.len();
-            if end > 0 {
+            if self.depth > 0 {
                 self.path.push(b'.');
             }
             self.path.extend_from_slice(element.key);
+            self.depth += 1;
             self.value(element, below);
+            self.depth -= 1;
             self.path.truncate(end);
         }
         kept
