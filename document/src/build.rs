@@ -153,6 +153,31 @@ impl Builder {
         self.append(index_key(index, &mut digits), value);
     }
 
+    /// Opens an embedded document or array of the kind given.
+    pub fn open_kind(&mut self, kind: Kind, key: impl AsRef<[u8]>) -> Open {
+        debug_assert!(matches!(kind, Kind::Document | Kind::Array));
+        self.open(kind, key.as_ref())
+    }
+
+    /// Appends elements as they lie in another document, such as [`Elements::run_since`] gives them.
+    ///
+    /// [`Elements::run_since`]: crate::Elements::run_since
+    #[inline]
+    pub fn append_run(&mut self, elements: &[u8]) {
+        self.bytes.extend_from_slice(elements);
+    }
+
+    /// Takes back everything appended since the builder had this [length](Builder::len); a document
+    /// opened since then must not be closed any more.
+    pub fn truncate(&mut self, len: usize) {
+        self.bytes.truncate(len.max(4));
+    }
+
+    /// The bytes written since the builder had this [length](Builder::len).
+    pub fn written_since(&self, len: usize) -> &[u8] {
+        self.bytes.get(len..).unwrap_or_default()
+    }
+
     /// Closes the innermost open document.
     pub fn close(&mut self, open: Open) {
         self.bytes.push(0);

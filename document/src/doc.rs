@@ -128,6 +128,22 @@ pub struct Elements<'a> {
     rest: &'a [u8],
 }
 
+impl<'a> Elements<'a> {
+    /// The bytes of the elements not yet walked.
+    #[inline]
+    pub fn remaining(&self) -> &'a [u8] {
+        self.rest
+    }
+
+    /// The bytes of the elements between an earlier state of this walk, known by what
+    /// [remained](Elements::remaining) then, and the present one.
+    #[inline]
+    pub fn run_since(&self, earlier: &'a [u8]) -> &'a [u8] {
+        let length = earlier.len().saturating_sub(self.rest.len());
+        earlier.get(..length).unwrap_or_default()
+    }
+}
+
 impl<'a> Iterator for Elements<'a> {
     type Item = Element<'a>;
 

@@ -5,4 +5,7 @@
 pub mod collation;
 pub mod expression;
 pub mod filter;
+pub mod projection;
 pub mod regex;
+pub mod sort;
+pub mod update;

@@ -1,0 +1,47 @@
+//! `$elemMatch` of `find`: the first element of an array that satisfies a query.
+
+use bindery_document::{Builder, Doc, Element, Error, Result, Value};
+
+use crate::collation::Collation;
+use crate::filter::{Filter, ParseContext};
+
+/// MongoDB's code for an argument that is no document.
+const NOT_A_DOCUMENT: i32 = 31274;
+
+/// The query, as one on the field.
+#[derive(Debug)]
+pub(super) struct ElemMatch(Filter);
+
+impl ElemMatch {
+    /// Compiles the argument for a field.
+    ///
+    /// # Errors
+    /// 31274 for what is no document; those of the query language.
+    pub(super) fn parse(field: &str, argument: Value<'_>, collation: Option<&Collation>) -> Result<ElemMatch> {
+        if argument.as_document().is_none() {
+            return Err(Error::new(
+                NOT_A_DOCUMENT,
+                format!("$elemMatch of '{field}' needs a document, not {}", argument.kind().alias()),
+            ));
+        }
+        let mut query = Builder::new();
+        let open = query.open_document(field);
+        query.append("$elemMatch", argument);
+        query.close(open);
+        let context = ParseContext::with_collation(collation.cloned());
+        Ok(ElemMatch(Filter::parse_in_order(query.finish().doc(), &context)?))
+    }
+
+    /// The first element of the document's field that satisfies the query.
+    ///
+    /// # Errors
+    /// Those of [`Filter::matches`].
+    pub(super) fn find<'a>(&self, root: Doc<'a>, field: &[u8]) -> Result<Option<Element<'a>>> {
+        let (matches, position) = self.0.matches_at(root)?;
+        let array = root.element(field).and_then(|field| field.value().as_array());
+        Ok(match (matches, position, array) {
+            (true, Some(position), Some(array)) => array.iter().nth(position as usize),
+            _ => None,
+        })
+    }
+}
