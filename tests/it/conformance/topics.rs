@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use super::explain::run_plans;
 use super::topic::{Servers, run_topic, say};
 use crate::corpus::topics;
 use crate::wire::Mongod;
@@ -21,4 +22,16 @@ fn mongodb_itself_passes_every_case() {
         say(&report.text(3));
     }
     assert_eq!(failed, 0, "cases that the runner judges wrongly");
+}
+
+#[test]
+fn mongodb_itself_plans_as_it_did() {
+    let Some(uri) = Mongod::uri() else {
+        return;
+    };
+    let servers: Servers = Arc::new(move || Box::new(Mongod::connect(&uri)));
+    let report = run_plans(&servers);
+    say(&report.text());
+    assert_eq!(report.worse(), 0, "plans that the runner judges wrongly");
+    assert!(report.same_bounds_percent() > 99.9, "bounds that the runner judges wrongly");
 }
