@@ -3,9 +3,11 @@
 //! Tests that ask a real MongoDB 6.0 run where `BINDERY_MONGOD_URI` names one
 //! (`mongodb://127.0.0.1:27017`), and pass unasked elsewhere.
 
+mod answer;
 mod compare;
 mod conformance;
 mod corpus;
+mod differential;
 mod extjson;
 mod server;
 mod wire;

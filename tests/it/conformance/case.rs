@@ -3,8 +3,8 @@
 use bson::raw::cstr;
 use bson::{RawArrayBuf, RawBsonRef, RawDocument, RawDocumentBuf};
 
-use super::answer::{Answer, ask, first_field, key};
 use super::verdict::{bag_fault, fault};
+use crate::answer::{Answer, ask, first_field, key};
 use crate::corpus::{Case, Collection, fields};
 use crate::extjson::to_shell;
 use crate::server::Server;

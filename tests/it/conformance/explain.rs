@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex};
 use bson::raw::cstr;
 use bson::{RawBsonRef, RawDocument, RawDocumentBuf};
 
-use super::answer::key;
 use super::case::set_up;
 use super::topic::{Servers, run_each};
 use super::verdict::verbose;
+use crate::answer::key;
 use crate::compare::same;
 use crate::corpus::{self, fields, number};
 use crate::extjson::to_shell;

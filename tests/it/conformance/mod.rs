@@ -1,7 +1,6 @@
 //! The conformance runner: every case of the corpus, in a database of its own, on anything that takes
 //! MongoDB's commands.
 //!
-//! - [`answer`] asks a command and drains its cursor;
 //! - [`verdict`] holds an answer against what MongoDB answered;
 //! - [`case`] makes a case's set-up, runs its steps and looks at the collections afterwards;
 //! - [`topic`] runs many cases, each on a thread of its own, so that a panic or a hang costs one case;
@@ -13,9 +12,10 @@
 //! | `BINDERY_CORPUS_FILTER` | only what holds this text in `folder/topic/name` |
 //! | `BINDERY_CORPUS_VERBOSE=1` | every failure, with the whole of what was expected and what came |
 
-mod answer;
 mod case;
 mod explain;
 mod topic;
 mod topics;
 mod verdict;
+
+pub(crate) use topic::say;

@@ -63,7 +63,7 @@ impl Report {
 }
 
 /// Prints past the test harness's capture: the figures are wanted where everything passes too.
-pub(super) fn say(text: &str) {
+pub(crate) fn say(text: &str) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 

@@ -2,7 +2,7 @@
 
 use bson::{RawBsonRef, RawDocument, RawDocumentBuf};
 
-use super::answer::{Answer, first_field, listing, only, without};
+use crate::answer::{Answer, first_field, listing, only, without};
 use crate::compare::{bag_difference, same_documents};
 use crate::corpus::{Expect, fields};
 use crate::extjson::to_shell;

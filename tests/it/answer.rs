@@ -8,7 +8,7 @@ use crate::extjson::to_shell;
 use crate::server::Server;
 
 /// What came back for a command.
-pub(super) enum Answer {
+pub(crate) enum Answer {
     /// All documents of a cursor.
     Cursor(Vec<RawDocumentBuf>),
     /// A reply without a cursor, less `ok`, times and messages.
@@ -21,21 +21,26 @@ pub(super) enum Answer {
 }
 
 /// Runs `command` and drains its cursor with `getMore`.
-pub(super) fn ask(server: &mut dyn Server, db: &str, command: &RawDocument) -> Answer {
+pub(crate) fn ask(server: &mut dyn Server, db: &str, command: &RawDocument) -> Answer {
     let renames = first_field(command) == Some("renameCollection");
     let command = with_database(command, db);
     let reply = server.run(if renames { "admin" } else { db }, &command);
-    if number(&reply, "ok") != Some(1) {
-        return error(&reply);
+    read(server, db, &reply)
+}
+
+/// What a command's reply says, its cursor drained.
+pub(crate) fn read(server: &mut dyn Server, db: &str, reply: &RawDocument) -> Answer {
+    if number(reply, "ok") != Some(1) {
+        return error(reply);
     }
     if reply.get_document("cursor").is_ok() {
-        return drain(server, db, &reply);
+        return drain(server, db, reply);
     }
-    Answer::Reply(essence(&reply))
+    Answer::Reply(essence(reply))
 }
 
 /// The name of a command.
-pub(super) fn first_field(command: &RawDocument) -> Option<&str> {
+pub(crate) fn first_field(command: &RawDocument) -> Option<&str> {
     fields(command).next().map(|(name, _)| name)
 }
 
@@ -85,7 +90,7 @@ fn with_database(command: &RawDocument, db: &str) -> RawDocumentBuf {
 }
 
 /// A name that came from a document and so has no NUL in it.
-pub(super) fn key(name: &str) -> &CStr {
+pub(crate) fn key(name: &str) -> &CStr {
     name.try_into().expect("a field's name has no NUL")
 }
 
@@ -108,7 +113,7 @@ fn essence(reply: &RawDocument) -> RawDocumentBuf {
 }
 
 /// The named fields of a document, in the document's order.
-pub(super) fn only(document: &RawDocument, names: &[&str]) -> RawDocumentBuf {
+pub(crate) fn only(document: &RawDocument, names: &[&str]) -> RawDocumentBuf {
     let mut out = RawDocumentBuf::new();
     for (name, value) in fields(document).filter(|(name, _)| names.contains(name)) {
         out.append(key(name), value);
@@ -117,7 +122,7 @@ pub(super) fn only(document: &RawDocument, names: &[&str]) -> RawDocumentBuf {
 }
 
 /// A document without the named fields.
-pub(super) fn without(document: &RawDocument, names: &[&str]) -> RawDocumentBuf {
+pub(crate) fn without(document: &RawDocument, names: &[&str]) -> RawDocumentBuf {
     let mut out = RawDocumentBuf::new();
     for (name, value) in fields(document).filter(|(name, _)| !names.contains(name)) {
         out.append(key(name), value);
@@ -126,7 +131,7 @@ pub(super) fn without(document: &RawDocument, names: &[&str]) -> RawDocumentBuf 
 }
 
 /// A list of documents for people to read.
-pub(super) fn listing<D: AsRef<RawDocument>>(docs: &[D], at_most: usize) -> String {
+pub(crate) fn listing<D: AsRef<RawDocument>>(docs: &[D], at_most: usize) -> String {
     let mut lines: Vec<String> = docs
         .iter()
         .take(at_most)

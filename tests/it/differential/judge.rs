@@ -1,0 +1,286 @@
+//! Whether two answers are alike as far as MongoDB promises anything.
+//!
+//! Without a sort the order is open; with a sort that does not end in `_id` documents of equal sort keys
+//! may come in any order; with a limit but no sort any documents may come. And where MongoDB's own answer
+//! changes with an index, the answer that it gives without one is right too.
+
+use bson::{Bson, Document, RawBsonRef, RawDocumentBuf, doc};
+
+use super::scene::{Scene, raw};
+use crate::answer::{Answer, listing, read};
+use crate::compare::{bag_difference, same, same_documents};
+use crate::corpus::fields;
+use crate::extjson::to_shell;
+use crate::server::Server;
+use crate::wire::Mongod;
+
+/// Judges answers to commands that read, asking MongoDB again where that is needed.
+pub(super) struct Judge<'a> {
+    pub(super) oracle: &'a mut Mongod,
+    pub(super) db: &'a str,
+}
+
+impl Judge<'_> {
+    pub(super) fn fault(&mut self, command: &Document, expected: &Answer, got: &Answer) -> Option<String> {
+        let fault = self.strict_fault(command, expected, got)?;
+        let unindexed = self.without_indexes(command)?;
+        let reply = self.oracle.run(self.db, &raw(&unindexed));
+        let expected = read(self.oracle, self.db, &reply);
+        self.strict_fault(&unindexed, &expected, got).and(Some(fault))
+    }
+
+    /// The command such that MongoDB answers it without an index.
+    fn without_indexes(&mut self, command: &Document) -> Option<Document> {
+        let natural = doc! { "$natural": 1 };
+        let mut unindexed = command.clone();
+        if command.contains_key("distinct") {
+            // It takes no hint: it gets the documents that a hinted find picks.
+            let matching = doc! {
+                "find": "c",
+                "filter": command.get_document("query").ok()?,
+                "projection": { "_id": 1 },
+                "hint": natural,
+                "batchSize": 10_000,
+            };
+            let reply = self.oracle.run(self.db, &raw(&matching));
+            let Answer::Cursor(docs) = read(self.oracle, self.db, &reply) else {
+                return None;
+            };
+            let ids: Vec<Bson> = docs.iter().filter_map(|doc| Document::try_from(&**doc).ok()?.remove("_id")).collect();
+            unindexed.insert("query", doc! { "_id": { "$in": ids } });
+        } else {
+            unindexed.insert("hint", natural);
+        }
+        Some(unindexed)
+    }
+
+    fn strict_fault(&mut self, command: &Document, expected: &Answer, got: &Answer) -> Option<String> {
+        match (expected, got) {
+            (Answer::Cursor(expected), Answer::Cursor(got)) => self.cursor_fault(command, expected, got),
+            (Answer::Reply(expected), Answer::Reply(got)) => {
+                let alike = if command.contains_key("distinct") {
+                    same_values(expected, got)
+                } else {
+                    same_documents(expected, got)
+                };
+                (!alike).then(|| {
+                    format!(
+                        "expected {}, got {}",
+                        to_shell(RawBsonRef::Document(expected)),
+                        to_shell(RawBsonRef::Document(got))
+                    )
+                })
+            }
+            (Answer::Error { code: expected, .. }, Answer::Error { code: got, .. }) if expected == got => None,
+            (expected, got) => Some(format!("expected {}, got {}", outline(expected), outline(got))),
+        }
+    }
+
+    fn cursor_fault(
+        &mut self,
+        command: &Document,
+        expected: &[RawDocumentBuf],
+        got: &[RawDocumentBuf],
+    ) -> Option<String> {
+        let in_order = |expected: &[RawDocumentBuf], got: &[RawDocumentBuf]| {
+            expected.len() == got.len() && expected.iter().zip(got).all(|(e, g)| same_documents(e, g))
+        };
+        if in_order(expected, got) {
+            return None;
+        }
+        let settle = |docs: &[RawDocumentBuf]| -> Vec<RawDocumentBuf> { docs.iter().map(settled).collect() };
+        let (expected, got) = (&settle(expected)[..], &settle(got)[..]);
+        if in_order(expected, got) {
+            return None;
+        }
+        let cut = command.get_i32("limit").is_ok_and(|n| n != 0) || command.contains_key("skip");
+        let sort = command.get_document("sort").ok();
+        let total = sort.is_some_and(|sort| sort.contains_key("_id"));
+        if cut && sort.is_none() {
+            return (expected.len() != got.len())
+                .then(|| format!("{} documents expected, got {}", expected.len(), got.len()));
+        }
+        if total || !cut {
+            let (missing, extra) = bag_difference(expected, got);
+            if !missing.is_empty() || !extra.is_empty() {
+                let chosen = |docs: &[RawDocumentBuf], at: &[usize]| -> Vec<RawDocumentBuf> {
+                    at.iter().map(|&at| docs[at].clone()).collect()
+                };
+                return Some(format!(
+                    "missing{}\n      not expected{}",
+                    listing(&chosen(expected, &missing), 3),
+                    listing(&chosen(got, &extra), 3)
+                ));
+            }
+        }
+        let sort = sort?;
+        let right = if total { false } else { self.sorted_alike(command, sort, expected, got)? };
+        (!right).then(|| format!("order differs, expected{}\n      got{}", listing(expected, 8), listing(got, 8)))
+    }
+
+    /// Whether `got` has the sort keys of `expected`, place by place. Nothing where a projection hides
+    /// which documents they are.
+    fn sorted_alike(
+        &mut self,
+        command: &Document,
+        sort: &Document,
+        expected: &[RawDocumentBuf],
+        got: &[RawDocumentBuf],
+    ) -> Option<bool> {
+        let mut keys = doc! {
+            "find": "c",
+            "filter": {},
+            "sort": sort.clone(),
+            "projection": { "_id": 1, "key": { "$meta": "sortKey" } },
+        };
+        if let Some(collation) = command.get("collation") {
+            keys.insert("collation", collation.clone());
+        }
+        let reply = self.oracle.run(self.db, &raw(&keys));
+        let Answer::Cursor(all) = read(self.oracle, self.db, &reply) else {
+            return None;
+        };
+        let all: Vec<RawDocumentBuf> = all.iter().map(settled).collect();
+        let key_of = |document: &RawDocumentBuf| {
+            let id = document.get("_id").ok().flatten()?;
+            let found = all.iter().find(|d| d.get("_id").ok().flatten().is_some_and(|i| same(i, id)))?;
+            Some(found.get("key").ok().flatten().map(numbers_alike))
+        };
+        let keys = |docs: &[RawDocumentBuf]| docs.iter().map(key_of).collect::<Option<Vec<_>>>();
+        Some(keys(expected)? == keys(got)?)
+    }
+}
+
+/// A value as text, numbers by what they are worth: sort keys 1 and 1.0 are one.
+fn numbers_alike(value: RawBsonRef<'_>) -> String {
+    match value {
+        RawBsonRef::Int32(n) => format!("{:?}", f64::from(n)),
+        RawBsonRef::Int64(n) => format!("{:?}", n as f64),
+        RawBsonRef::Double(d) => format!("{:?}", d + 0.0),
+        RawBsonRef::Decimal128(d) => match d.to_string().parse::<f64>() {
+            Ok(d) => format!("{:?}", d + 0.0),
+            Err(_) => d.to_string(),
+        },
+        RawBsonRef::Symbol(s) => numbers_alike(RawBsonRef::String(s)),
+        RawBsonRef::Undefined => "null".to_owned(),
+        RawBsonRef::Document(d) => {
+            let inner: Vec<String> =
+                fields(d).map(|(name, value)| format!("{name}: {}", numbers_alike(value))).collect();
+            format!("{{{}}}", inner.join(", "))
+        }
+        RawBsonRef::Array(items) => {
+            let inner: Vec<String> = items.into_iter().filter_map(|item| Some(numbers_alike(item.ok()?))).collect();
+            format!("[{}]", inner.join(", "))
+        }
+        other => to_shell(other),
+    }
+}
+
+/// The same distinct values, whichever of several equal numbers stands for them.
+fn same_values(expected: &RawDocumentBuf, got: &RawDocumentBuf) -> bool {
+    let text = |reply: &RawDocumentBuf| reply.get("values").ok().flatten().map(numbers_alike);
+    text(expected) == text(got)
+}
+
+fn outline(answer: &Answer) -> String {
+    match answer {
+        Answer::Error { code, message, .. } => format!("error {code} ({message})"),
+        Answer::Cursor(docs) => format!("{} documents{}", docs.len(), listing(docs, 3)),
+        Answer::Reply(reply) => to_shell(RawBsonRef::Document(reply)),
+    }
+}
+
+/// Judges a write by its reply and by what the collection then holds. `Err(None)` says that the sides
+/// rightly went apart: a failing update of several documents stops at whichever it meets first.
+pub(super) fn write_fault(
+    command: &Document,
+    scene: &Scene,
+    replies: (&Answer, &Answer),
+    contents: (&Answer, &Answer),
+) -> Result<(), Option<String>> {
+    let (expected, got) = (essence(replies.0), essence(replies.1));
+    let codes = |reply: &Document| -> Vec<Bson> {
+        let errors = reply.get_array("writeErrors").cloned().unwrap_or_default();
+        errors.iter().filter_map(|e| e.as_document()?.get("code").cloned()).chain(reply.get("code").cloned()).collect()
+    };
+    let (expected_codes, got_codes) = (codes(&expected), codes(&got));
+    let order_decides = !expected_codes.is_empty() && !scene.indexes.is_empty() && names_many(command);
+    if expected_codes != got_codes {
+        // With several documents in reach, which of two errors comes first is open too.
+        if order_decides && !got_codes.is_empty() {
+            return Err(None);
+        }
+        let message = match replies.1 {
+            Answer::Error { message, .. } => message.as_str(),
+            _ => "",
+        };
+        return Err(Some(format!("expected {expected}, got {got} {message}")));
+    }
+    if !order_decides && !same_documents(&raw(&expected), &raw(&got)) {
+        return Err(Some(format!("expected {expected}, got {got}")));
+    }
+    let (Answer::Cursor(expected), Answer::Cursor(got)) = contents else {
+        return Err(Some(format!("afterwards {} expected, got {}", outline(contents.0), outline(contents.1))));
+    };
+    let settle = |docs: &[RawDocumentBuf]| -> Vec<RawDocumentBuf> { docs.iter().map(settled).collect() };
+    let (expected, got) = (settle(expected), settle(got));
+    let (missing, extra) = bag_difference(&expected, &got);
+    if missing.is_empty() && extra.is_empty() {
+        return Ok(());
+    }
+    if order_decides {
+        return Err(None);
+    }
+    let chosen = |docs: &[RawDocumentBuf], at: &[usize]| -> Vec<RawDocumentBuf> {
+        at.iter().map(|&at| docs[at].clone()).collect()
+    };
+    Err(Some(format!(
+        "afterwards missing{}\n      not expected{}",
+        listing(&chosen(&expected, &missing), 3),
+        listing(&chosen(&got, &extra), 3)
+    )))
+}
+
+fn names_many(command: &Document) -> bool {
+    let statements = command.get_array("updates").or_else(|_| command.get_array("deletes"));
+    statements.is_ok_and(|statements| {
+        statements
+            .iter()
+            .filter_map(Bson::as_document)
+            .any(|s| s.get_bool("multi").unwrap_or(false) || s.get_i32("limit").is_ok_and(|limit| limit == 0))
+    })
+}
+
+/// A write's reply as a document, ids that a server made up replaced by one that stands for them.
+fn essence(answer: &Answer) -> Document {
+    match answer {
+        Answer::Error { code, .. } => doc! { "code": *code },
+        Answer::Reply(reply) => Document::try_from(&*settled(reply)).unwrap_or_default(),
+        Answer::Cursor(_) => doc! { "cursor": true },
+    }
+}
+
+fn settled(document: &RawDocumentBuf) -> RawDocumentBuf {
+    match Document::try_from(&**document) {
+        Ok(mut parsed) => {
+            let mut changed = false;
+            parsed.iter_mut().for_each(|(_, value)| settle_ids(value, &mut changed));
+            if changed { raw(&parsed) } else { document.clone() }
+        }
+        Err(_) => document.clone(),
+    }
+}
+
+/// Ids in generated documents come from the seventies.
+fn settle_ids(value: &mut Bson, changed: &mut bool) {
+    const FIRST_OF_2020: i64 = 1_577_836_800_000;
+    match value {
+        Bson::ObjectId(id) if id.timestamp().timestamp_millis() > FIRST_OF_2020 => {
+            *id = bson::oid::ObjectId::from_bytes([0xff; 12]);
+            *changed = true;
+        }
+        Bson::Document(inner) => inner.iter_mut().for_each(|(_, value)| settle_ids(value, changed)),
+        Bson::Array(items) => items.iter_mut().for_each(|value| settle_ids(value, changed)),
+        _ => {}
+    }
+}

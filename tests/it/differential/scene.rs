@@ -1,0 +1,244 @@
+//! A collection with its indexes, made on both sides, and the commands whose answers are compared.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use bson::raw::cstr;
+use bson::{Bson, Document, RawDocumentBuf, doc};
+
+use super::judge::Judge;
+use super::random::Random;
+use super::{indexes, values};
+use crate::answer::{Answer, read};
+use crate::corpus::number;
+use crate::server::Server;
+use crate::wire::Mongod;
+
+/// The collection `c`.
+#[derive(Clone, Default)]
+pub(super) struct Scene {
+    pub(super) docs: Vec<Document>,
+    pub(super) indexes: Vec<Document>,
+}
+
+impl Scene {
+    pub(super) fn random(random: &mut Random) -> Self {
+        let size = match random.weighted(&[10, 60, 30]) {
+            0 => random.between(0, 3),
+            1 => random.between(4, 20),
+            _ => random.between(21, 60),
+        };
+        let docs = (0..size).map(|id| values::document(random, id)).collect();
+        let count = random.weighted(&[22, 34, 26, 18]);
+        let indexes = (0..count).map(|place| indexes::index(random, place)).collect();
+        Self { docs, indexes }
+    }
+
+    /// The commands that make it: the last ones make one index each, so that one that is refused leaves
+    /// the others.
+    fn commands(&self) -> Vec<RawDocumentBuf> {
+        let mut commands = vec![doc! { "drop": "c" }, doc! { "create": "c" }];
+        if !self.docs.is_empty() {
+            commands.push(doc! { "insert": "c", "documents": self.docs.clone() });
+        }
+        for index in &self.indexes {
+            commands.push(doc! { "createIndexes": "c", "indexes": [index.clone()] });
+        }
+        commands.iter().map(raw).collect()
+    }
+}
+
+/// A generated document as bytes.
+pub(super) fn raw(document: &Document) -> RawDocumentBuf {
+    RawDocumentBuf::try_from(document).expect("a generated document is BSON")
+}
+
+/// Where two answers to one command differ.
+pub(super) struct Difference {
+    pub(super) scene: Scene,
+    /// The commands to run on the scene; the last one's answer, or what it leaves, differs.
+    pub(super) commands: Vec<Document>,
+    pub(super) fault: String,
+}
+
+/// A real MongoDB and what is compared with it.
+pub(super) struct Pair {
+    pub(super) oracle: Mongod,
+    engines: Box<dyn Fn() -> Box<dyn Server>>,
+    engine: Box<dyn Server>,
+    oracle_db: String,
+    engine_db: String,
+}
+
+impl Pair {
+    /// A pair with databases of its own.
+    pub(super) fn new(uri: &str, engines: Box<dyn Fn() -> Box<dyn Server>>) -> Self {
+        static PAIRS: AtomicUsize = AtomicUsize::new(0);
+        let engine = engines();
+        let part = PAIRS.fetch_add(1, Ordering::Relaxed);
+        let name = format!("differential_{}_{part}", std::process::id());
+        Self { oracle: Mongod::connect(uri), engines, engine, engine_db: format!("{name}_other"), oracle_db: name }
+    }
+
+    /// Makes `scene` on both sides; a difference where one refuses an index that the other takes.
+    pub(super) fn set_up(&mut self, scene: &Scene) -> Result<(), Box<Difference>> {
+        self.engine = (self.engines)();
+        let commands = scene.commands();
+        let expected = self.oracle.run_all(&self.oracle_db, &commands);
+        let got = self.engine.run_all(&self.engine_db, &commands);
+        let before_indexes = commands.len() - scene.indexes.len();
+        for (at, (expected, got)) in expected.iter().zip(&got).enumerate().skip(1) {
+            let (expected, got) = (code(expected), code(got));
+            if expected != got {
+                let mut sound = scene.clone();
+                sound.indexes.truncate(at.saturating_sub(before_indexes));
+                let command = Document::try_from(&*commands[at]).unwrap_or_default();
+                return Err(Box::new(Difference {
+                    scene: sound,
+                    commands: vec![command],
+                    fault: format!("code {expected} expected, got {got}"),
+                }));
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks both sides the same commands, one after another.
+    pub(super) fn ask(&mut self, commands: &[RawDocumentBuf]) -> Vec<(Answer, Answer)> {
+        let expected = self.oracle.run_all(&self.oracle_db, commands);
+        let got = self.engine.run_all(&self.engine_db, commands);
+        let pairs = expected.iter().zip(&got);
+        pairs
+            .map(|(expected, got)| {
+                (read(&mut self.oracle, &self.oracle_db, expected), read(self.engine.as_mut(), &self.engine_db, got))
+            })
+            .collect()
+    }
+
+    /// What is wrong with the engine's answer to a command that reads.
+    pub(super) fn fault(&mut self, command: &Document, answers: &(Answer, Answer)) -> Option<String> {
+        Judge { oracle: &mut self.oracle, db: &self.oracle_db }.fault(command, &answers.0, &answers.1)
+    }
+
+    /// Whether the engine wrote what MongoDB writes where it has no index to find documents by.
+    pub(super) fn writes_alike_without_indexes(
+        &mut self,
+        scene: &Scene,
+        command: &Document,
+        answers: &[(Answer, Answer)],
+    ) -> bool {
+        let mut bare = scene.clone();
+        bare.indexes.retain(|index| index.contains_key("unique"));
+        let mut commands = bare.commands();
+        commands.extend([raw(command), raw(&doc! { "find": "c", "sort": { "_id": 1 }, "batchSize": 10_000 })]);
+        let replies = self.oracle.run_all(&self.oracle_db, &commands);
+        let [.., reply, contents] = &replies[..] else {
+            return false;
+        };
+        let reply = read(&mut self.oracle, &self.oracle_db, reply);
+        let contents = read(&mut self.oracle, &self.oracle_db, contents);
+        let [(_, got_reply), (_, got_contents)] = answers else {
+            return false;
+        };
+        super::judge::write_fault(command, scene, (&reply, got_reply), (&contents, got_contents)).is_ok()
+    }
+
+    /// Runs a difference again, from its scene on.
+    pub(super) fn again(&mut self, scene: &Scene, commands: &[Document]) -> Option<String> {
+        if let Err(difference) = self.set_up(scene) {
+            return (difference.commands[..] == *commands).then_some(difference.fault);
+        }
+        for command in commands {
+            if let Some(fault) = self.step(scene, command) {
+                return fault.into();
+            }
+        }
+        None
+    }
+
+    fn step(&mut self, scene: &Scene, command: &Document) -> Option<String> {
+        let all = raw(&doc! { "find": "c", "sort": { "_id": 1 } });
+        let answers = self.ask(&[raw(command), all.clone()]);
+        if is_write(command) {
+            super::judge::write_fault(command, scene, both(&answers[0]), both(&answers[1])).err().flatten()
+        } else {
+            self.fault(command, &answers[0])
+        }
+    }
+
+    /// A difference as a case of the corpus: the real MongoDB's answers, and what it holds in the end.
+    pub(super) fn case_line(&mut self, name: &str, difference: &Difference) -> String {
+        let oracle = &mut self.oracle;
+        oracle.run_all(&self.oracle_db, &difference.scene.commands());
+        let mut steps = Vec::new();
+        for command in &difference.commands {
+            let reply = oracle.run(&self.oracle_db, &raw(command));
+            steps.push(
+                doc! { "command": command.clone(), "expect": expectation(oracle, &self.oracle_db, command, &reply) },
+            );
+        }
+        let mut case = doc! {
+            "name": name,
+            "topic": "found",
+            "setup": { "c": {
+                "docs": difference.scene.docs.clone(),
+                "indexes": difference.scene.indexes.clone(),
+                "options": {},
+            } },
+            "steps": steps,
+        };
+        if difference.commands.iter().any(is_write) {
+            let all = oracle.run(&self.oracle_db, &raw(&doc! { "find": "c" }));
+            if let Answer::Cursor(docs) = read(oracle, &self.oracle_db, &all) {
+                case.insert("after", doc! { "c": documents(&docs) });
+            }
+        }
+        crate::extjson::to_line(&raw(&case))
+    }
+}
+
+impl Drop for Pair {
+    fn drop(&mut self) {
+        // Not while unwinding: the connection itself may be what failed.
+        if !std::thread::panicking() {
+            let mut drop = RawDocumentBuf::new();
+            drop.append(cstr!("dropDatabase"), 1);
+            self.oracle.run(&self.oracle_db, &drop);
+            self.engine.run(&self.engine_db, &drop);
+        }
+    }
+}
+
+/// A pair of answers by reference.
+pub(super) fn both(answers: &(Answer, Answer)) -> (&Answer, &Answer) {
+    (&answers.0, &answers.1)
+}
+
+/// Whether a command changes the collection.
+pub(super) fn is_write(command: &Document) -> bool {
+    command.keys().next().is_some_and(|name| matches!(name.as_str(), "update" | "delete" | "findAndModify"))
+}
+
+fn code(reply: &RawDocumentBuf) -> i32 {
+    if number(reply, "ok") == Some(1) { 0 } else { number(reply, "code").unwrap_or(-1) }
+}
+
+fn documents(docs: &[RawDocumentBuf]) -> Vec<Bson> {
+    docs.iter().filter_map(|doc| Some(Bson::Document(Document::try_from(&**doc).ok()?))).collect()
+}
+
+fn expectation(oracle: &mut Mongod, db: &str, command: &Document, reply: &RawDocumentBuf) -> Document {
+    match read(oracle, db, reply) {
+        Answer::Cursor(docs) => {
+            doc! { "ok": 1, "result": documents(&docs), "ordered": command.contains_key("sort") }
+        }
+        Answer::Reply(reply) => {
+            let mut reply = Document::try_from(&*reply).unwrap_or_default();
+            if command.contains_key("createIndexes") {
+                reply.remove("note");
+                reply.remove("createdCollectionAutomatically");
+            }
+            doc! { "ok": 1, "reply": reply }
+        }
+        Answer::Error { code, code_name, .. } => doc! { "ok": 0, "code": code, "codeName": code_name },
+    }
+}
