@@ -30,7 +30,7 @@ impl Judge<'_> {
     }
 
     /// The command such that MongoDB answers it without an index.
-    fn without_indexes(&mut self, command: &Document) -> Option<Document> {
+    pub(super) fn without_indexes(&mut self, command: &Document) -> Option<Document> {
         let natural = doc! { "$natural": 1 };
         let mut unindexed = command.clone();
         if command.contains_key("distinct") {

@@ -22,6 +22,9 @@ const READS_A_SCENE: usize = 200;
 const WRITES_A_SCENE: usize = 40;
 const READS_AFTER_WRITES: usize = 8;
 
+/// What the runs are called in which a second MongoDB stands in the engine's place.
+const ITSELF: &str = "MongoDB itself";
+
 type Engines = fn() -> Box<dyn Server>;
 
 /// How much a scene, or a run, compared, and how much of it says little.
@@ -90,7 +93,7 @@ fn run(
             let (uri, next, done, differ, kinds) = (&uri, &next, &done, &differ, &kinds);
             let (errors, idle) = (&errors, &idle);
             scope.spawn(move || {
-                let mut pair = Pair::new(uri, Box::new(engines));
+                let mut pair = Pair::new(uri, Box::new(engines), what.ends_with(ITSELF));
                 while done.load(Ordering::Relaxed) < commands && differ.load(Ordering::Relaxed) < keep {
                     let number = next.fetch_add(1, Ordering::Relaxed);
                     let mut random = Random::part(seed, number as u64);
@@ -207,10 +210,10 @@ fn mongodb_itself() -> Box<dyn Server> {
 
 #[test]
 fn differential_reads_of_mongodb_with_itself() {
-    run("reads of MongoDB itself", count("BINDERY_DIFFERENTIAL_SELF", 4_000), mongodb_itself, read_scene);
+    run(&format!("reads of {ITSELF}"), count("BINDERY_DIFFERENTIAL_SELF", 4_000), mongodb_itself, read_scene);
 }
 
 #[test]
 fn differential_writes_of_mongodb_with_itself() {
-    run("writes of MongoDB itself", count("BINDERY_DIFFERENTIAL_SELF", 2_000), mongodb_itself, write_scene);
+    run(&format!("writes of {ITSELF}"), count("BINDERY_DIFFERENTIAL_SELF", 2_000), mongodb_itself, write_scene);
 }

@@ -67,16 +67,26 @@ pub(super) struct Pair {
     engine: Box<dyn Server>,
     oracle_db: String,
     engine_db: String,
+    /// The engine is a MongoDB too, whose planner may choose another index, and so answer otherwise,
+    /// where MongoDB's answers change with the index.
+    two_mongods: bool,
 }
 
 impl Pair {
     /// A pair with databases of its own.
-    pub(super) fn new(uri: &str, engines: Box<dyn Fn() -> Box<dyn Server>>) -> Self {
+    pub(super) fn new(uri: &str, engines: Box<dyn Fn() -> Box<dyn Server>>, two_mongods: bool) -> Self {
         static PAIRS: AtomicUsize = AtomicUsize::new(0);
         let engine = engines();
         let part = PAIRS.fetch_add(1, Ordering::Relaxed);
         let name = format!("differential_{}_{part}", std::process::id());
-        Self { oracle: Mongod::connect(uri), engines, engine, engine_db: format!("{name}_other"), oracle_db: name }
+        Self {
+            oracle: Mongod::connect(uri),
+            engines,
+            engine,
+            engine_db: format!("{name}_other"),
+            oracle_db: name,
+            two_mongods,
+        }
     }
 
     /// Makes `scene` on both sides; a difference where one refuses an index that the other takes.
@@ -116,7 +126,16 @@ impl Pair {
 
     /// What is wrong with the engine's answer to a command that reads.
     pub(super) fn fault(&mut self, command: &Document, answers: &(Answer, Answer)) -> Option<String> {
-        Judge { oracle: &mut self.oracle, db: &self.oracle_db }.fault(command, &answers.0, &answers.1)
+        let mut judge = Judge { oracle: &mut self.oracle, db: &self.oracle_db };
+        let fault = judge.fault(command, &answers.0, &answers.1)?;
+        if self.two_mongods
+            && let Some(unindexed) = judge.without_indexes(command)
+        {
+            let answers = self.ask(&[raw(&unindexed)]);
+            let mut judge = Judge { oracle: &mut self.oracle, db: &self.oracle_db };
+            return judge.fault(&unindexed, &answers[0].0, &answers[0].1).and(Some(fault));
+        }
+        Some(fault)
     }
 
     /// Whether the engine wrote what MongoDB writes where it has no index to find documents by.
@@ -126,6 +145,10 @@ impl Pair {
         command: &Document,
         answers: &[(Answer, Answer)],
     ) -> bool {
+        if self.two_mongods {
+            let bare = Scene { docs: scene.docs.clone(), indexes: Vec::new() };
+            return self.again(&bare, std::slice::from_ref(command)).is_none();
+        }
         let mut bare = scene.clone();
         bare.indexes.retain(|index| index.contains_key("unique"));
         let mut commands = bare.commands();
