@@ -1,47 +1,52 @@
 //! Walking a store in the order of record ids, in both directions.
 
-use super::inner::Node;
+use std::sync::Arc;
+
+use super::inner::{Inner, Node};
 use super::leaf::Leaf;
 use crate::page::{PageVisitor, RecordId};
 
 /// A place between two documents of a snapshot.
 ///
-/// It owns what it walks over (no lifetime): the root when it was made, and the leaf that it is in. What
-/// is written to the store later, it does not see. Going from leaf to leaf is a way down from the
-/// root, a matter of nanoseconds against the documents of a leaf, and needs no stack of pages.
+/// It owns what it walks over (no lifetime): the root when it was made, and the inner page whose
+/// leaves it is walking. What is written to the store later, it does not see. Going to the next leaf
+/// raises no reference count: that would keep the processor from reading ahead into it.
 #[derive(Clone, Debug)]
 pub struct Cursor {
     root: Node,
-    place: Place,
-}
-
-#[derive(Clone, Debug)]
-enum Place {
-    /// Before the documents from this id on; its leaf was not yet read.
-    Unread(u64),
-    Within {
-        leaf: Leaf,
-        /// Slots below this lie before the cursor.
-        slot: usize,
-        /// Ids in this leaf are not below this; 0 in the first leaf.
-        low: u64,
-        /// Ids in this leaf are below this; none in the last leaf.
-        high: Option<u64>,
-    },
+    /// The page whose child the leaf is; none if the root is a leaf, or nothing was read yet.
+    page: Option<Arc<Inner>>,
+    /// Which of its children.
+    child: usize,
+    /// Slots of the leaf below this lie before the cursor.
+    slot: usize,
+    /// Ids below `page` are not below this; 0 in the first page.
+    low: u64,
+    /// Ids below `page` are below this; none in the last page.
+    high: Option<u64>,
+    /// Where it was told to go, until it has read its leaf.
+    target: Option<u64>,
 }
 
 impl Cursor {
     pub(super) fn new(root: Node, rid: u64) -> Cursor {
-        Cursor { root, place: Place::Unread(rid) }
+        Cursor { root, page: None, child: 0, slot: 0, low: 0, high: None, target: Some(rid) }
     }
 
     /// Moves between the documents with ids below `rid` and those from `rid` on.
     pub fn seek(&mut self, rid: RecordId) {
-        match &mut self.place {
-            Place::Within { leaf, slot, low, high } if *low <= rid.0 && high.is_none_or(|high| rid.0 < high) => {
-                *slot = leaf.lower_bound(rid.0);
+        // The usual next place is in the same leaf, or in one beside it.
+        let near = match (&self.page, self.target) {
+            (Some(page), None) => {
+                let within = self.low <= rid.0 && self.high.is_none_or(|high| rid.0 < high);
+                within && page.child_for(rid.0) == self.child
             }
-            place => *place = Place::Unread(rid.0),
+            (None, None) => true,
+            (_, Some(_)) => false,
+        };
+        match self.leaf() {
+            Some(leaf) if near => self.slot = leaf.lower_bound(rid.0),
+            _ => self.target = Some(rid.0),
         }
     }
 
@@ -60,86 +65,133 @@ impl Cursor {
     /// (Not an `Iterator`: the document is borrowed from the cursor.)
     #[inline]
     pub fn next(&mut self, visitor: &mut impl PageVisitor) -> Option<(RecordId, &[u8])> {
-        loop {
-            match &mut self.place {
-                Place::Within { leaf, slot, .. } if *slot < leaf.slots() => {
-                    if !leaf.is_hole(*slot) {
-                        break;
-                    }
-                    *slot += 1;
-                }
-                Place::Within { high: None, .. } => return None,
-                Place::Within { high: Some(high), .. } => {
-                    let high = *high;
-                    self.read(high, visitor);
-                }
-                Place::Unread(rid) => {
-                    let rid = *rid;
-                    self.read(rid, visitor);
-                }
+        let slot = loop {
+            match self.next_in_leaf() {
+                Some(slot) => break slot,
+                None if self.read_next(visitor) => {}
+                None => return None,
             }
-        }
-        let Place::Within { leaf, slot, .. } = &mut self.place else {
-            return None;
         };
-        let at = *slot;
-        *slot += 1;
-        Some((RecordId(leaf.rid_at(at)), leaf.document(at, visitor)?))
+        self.found(slot, visitor)
     }
 
     /// The document before the cursor, which it then lies before.
     #[inline]
     pub fn prev(&mut self, visitor: &mut impl PageVisitor) -> Option<(RecordId, &[u8])> {
-        loop {
-            match &mut self.place {
-                Place::Within { leaf, slot, .. } if *slot > 0 => {
-                    *slot -= 1;
-                    if !leaf.is_hole(*slot) {
-                        break;
-                    }
-                }
-                Place::Within { low: 0, .. } => return None,
-                Place::Within { low, .. } => {
-                    let before = *low - 1;
-                    self.read(before, visitor);
-                    // All of that leaf lies before `low`.
-                    if let Place::Within { leaf, slot, .. } = &mut self.place {
-                        *slot = leaf.slots();
-                    }
-                }
-                Place::Unread(rid) => {
-                    let rid = *rid;
-                    self.read(rid, visitor);
-                }
+        let slot = loop {
+            match self.prev_in_leaf() {
+                Some(slot) => break slot,
+                None if self.read_prev(visitor) => {}
+                None => return None,
             }
-        }
-        let Place::Within { leaf, slot, .. } = &self.place else {
-            return None;
         };
-        Some((RecordId(leaf.rid_at(*slot)), leaf.document(*slot, visitor)?))
+        self.found(slot, visitor)
+    }
+
+    /// The leaf that it is in, if it has read one.
+    #[inline(always)]
+    fn leaf(&self) -> Option<&Leaf> {
+        let node = match &self.page {
+            Some(page) => page.children.get(self.child)?,
+            None => &self.root,
+        };
+        match node {
+            Node::Leaf(leaf) if self.target.is_none() => Some(leaf),
+            _ => None,
+        }
+    }
+
+    #[inline(always)]
+    fn found(&self, slot: usize, visitor: &mut impl PageVisitor) -> Option<(RecordId, &[u8])> {
+        let leaf = self.leaf()?;
+        Some((RecordId(leaf.rid_at(slot)), leaf.document(slot, visitor)?))
+    }
+
+    #[inline(always)]
+    fn next_in_leaf(&mut self) -> Option<usize> {
+        let leaf = self.leaf()?;
+        let slot = (self.slot..leaf.slots()).find(|slot| !leaf.is_hole(*slot))?;
+        self.slot = slot + 1;
+        Some(slot)
+    }
+
+    #[inline(always)]
+    fn prev_in_leaf(&mut self) -> Option<usize> {
+        let leaf = self.leaf()?;
+        let slot = (0..self.slot).rfind(|slot| !leaf.is_hole(*slot))?;
+        self.slot = slot;
+        Some(slot)
+    }
+
+    /// Goes to the start of the leaf after this one, or to the target; false if there is none.
+    #[inline(never)]
+    fn read_next(&mut self, visitor: &mut impl PageVisitor) -> bool {
+        if let Some(rid) = self.target {
+            self.read(rid, visitor);
+            return true;
+        }
+        let next = self.child + 1;
+        match (&self.page, self.high) {
+            (Some(page), _) if next < page.children.len() => {
+                self.child = next;
+                self.slot = 0;
+                self.touch_leaf(visitor);
+                true
+            }
+            (_, Some(high)) => {
+                self.read(high, visitor);
+                true
+            }
+            (_, None) => false,
+        }
+    }
+
+    /// Goes to the end of the leaf before this one, or to the target; false if there is none.
+    #[inline(never)]
+    fn read_prev(&mut self, visitor: &mut impl PageVisitor) -> bool {
+        if let Some(rid) = self.target {
+            self.read(rid, visitor);
+            return true;
+        }
+        if self.child > 0 {
+            self.child -= 1;
+            self.touch_leaf(visitor);
+        } else if let Some(before) = self.low.checked_sub(1) {
+            self.read(before, visitor);
+        } else {
+            return false;
+        }
+        self.slot = self.leaf().map_or(0, Leaf::slots);
+        true
+    }
+
+    fn touch_leaf(&self, visitor: &mut impl PageVisitor) {
+        if let Some(leaf) = self.leaf() {
+            leaf.touch(visitor);
+        }
     }
 
     /// Goes down to the leaf of `rid` and places the cursor before `rid` in it.
-    #[cold]
     fn read(&mut self, rid: u64, visitor: &mut impl PageVisitor) {
-        let (mut node, mut low, mut high) = (&self.root, 0, None);
-        let leaf = loop {
-            match node {
-                Node::Leaf(leaf) => break leaf,
-                Node::Inner(child) => {
-                    child.page.touch(visitor);
-                    let page = &child.page;
-                    let at = page.child_for(rid);
-                    if at > 0 {
-                        low = page.firsts[at];
-                    }
-                    high = page.firsts.get(at + 1).copied().or(high);
-                    node = &page.children[at];
+        (self.page, self.child, self.low, self.high) = (None, 0, 0, None);
+        let mut node = &self.root;
+        while let Node::Inner(below) = node {
+            let page = &below.page;
+            page.touch(visitor);
+            let child = page.child_for(rid);
+            node = &page.children[child];
+            if let Node::Leaf(_) = node {
+                self.page = Some(Arc::clone(page));
+                self.child = child;
+            } else {
+                if child > 0 {
+                    self.low = page.firsts[child];
                 }
+                self.high = page.firsts.get(child + 1).copied().or(self.high);
             }
-        };
-        leaf.touch(visitor);
-        let slot = leaf.lower_bound(rid);
-        self.place = Place::Within { leaf: leaf.clone(), slot, low, high };
+        }
+        self.target = None;
+        self.touch_leaf(visitor);
+        self.slot = self.leaf().map_or(0, |leaf| leaf.lower_bound(rid));
     }
 }

@@ -32,6 +32,42 @@ pub(super) struct Editor<'a, V> {
 }
 
 impl<V: PageVisitor> Editor<'_, V> {
+    /// Stores `document` under `rid`, which is above all ids, if that only adds to the end of the last
+    /// leaf; else changes nothing and returns false. Nearly every append goes this way.
+    pub(super) fn append(&mut self, root: &mut Node, rid: u64, document: &[u8]) -> bool {
+        document.len() <= self.layout.max_inline() && self.append_below(root, rid, document)
+    }
+
+    fn append_below(&mut self, node: &mut Node, rid: u64, document: &[u8]) -> bool {
+        match node {
+            Node::Leaf(leaf) => {
+                let appended = leaf.try_append(rid, document);
+                if appended {
+                    self.totals.credit_append(document.len());
+                    leaf.touch(self.visitor);
+                    leaf.dirty(self.visitor);
+                }
+                appended
+            }
+            Node::Inner(Child { page, entries }) => {
+                let page = Arc::get_mut(page);
+                let Some((page, last)) = page.and_then(|page| {
+                    let last = page.children.len().checked_sub(1)?;
+                    Some((page, last))
+                }) else {
+                    return false;
+                };
+                let appended = self.append_below(&mut page.children[last], rid, document);
+                if appended {
+                    *entries += 1;
+                    page.touch(self.visitor);
+                    page.dirty(self.visitor);
+                }
+                appended
+            }
+        }
+    }
+
     /// Stores `document` under `rid`, which holds nothing yet.
     pub(super) fn insert(&mut self, root: &mut Node, rid: u64, document: &[u8]) {
         let siblings = if document.len() > self.layout.max_inline() {

@@ -261,7 +261,9 @@ impl Records {
     pub fn append(&mut self, document: &[u8], visitor: &mut impl PageVisitor) -> RecordId {
         let rid = self.next;
         let mut editor = Editor { layout: self.layout, totals: &mut self.totals, visitor };
-        editor.insert(&mut self.root, rid, document);
+        if !editor.append(&mut self.root, rid, document) {
+            editor.insert(&mut self.root, rid, document);
+        }
         self.next += 1;
         RecordId(rid)
     }

@@ -2,7 +2,7 @@
 
 use super::inner::Inner;
 use super::layout::Layout;
-use super::leaf::Leaf;
+use super::leaf::{DENSE, Leaf};
 use crate::page::TreeStats;
 
 /// What all pages together occupy and hold, kept up to date page by page.
@@ -34,6 +34,14 @@ impl Totals {
         self.stats.overflow_pages += figures.overflow_pages;
         self.stats.overflow_bytes += figures.overflow_bytes;
         self.stats.used_bytes += figures.used_bytes;
+    }
+
+    /// A document of `len` bytes was added to the body of a dense leaf.
+    #[inline]
+    pub(super) fn credit_append(&mut self, len: usize) {
+        self.document_bytes += len as u64;
+        self.stats.entries += 1;
+        self.stats.used_bytes += (len + DENSE) as u64;
     }
 
     pub(super) fn debit_leaf(&mut self, leaf: &Leaf, layout: Layout) {

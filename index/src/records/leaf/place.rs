@@ -13,15 +13,45 @@ use crate::records::overflow::{Extent, MAX_EXTENTS};
 use crate::records::slot::{HOLE, Slot, moved_up};
 
 impl Leaf {
+    /// Stores `document` under `rid` if the leaf is dense, nobody else holds it, `rid` is the id after
+    /// its last slot, and there is room; else changes nothing and returns false.
+    #[inline]
+    pub(in crate::records) fn try_append(&mut self, rid: u64, document: &[u8]) -> bool {
+        let (offset, end) = (self.heap_end(), self.heap_end() + document.len());
+        let Some(at) = self.directory_start().checked_sub(DENSE) else {
+            return false;
+        };
+        if self.sparse || rid != self.base + u64::from(self.slots) || self.slots == 0 || end > at {
+            return false;
+        }
+        let Some(body) = Arc::get_mut(&mut self.body) else {
+            return false;
+        };
+        body[offset..end].copy_from_slice(document);
+        put(body, at, Slot::Inline { offset, len: document.len() }.encode());
+        self.heap_end = end as u32;
+        self.live_bytes += document.len() as u32;
+        self.slots += 1;
+        self.live += 1;
+        true
+    }
+
     /// Stores `content` under `rid`, which holds nothing yet, if body and directory have the room;
     /// else changes nothing and returns false.
     pub(in crate::records) fn try_insert(&mut self, rid: u64, content: Content<'_>) -> bool {
         let Some((slot, at, opened, base)) = self.place_for(rid) else {
             return false;
         };
-        let len = content.inline_len();
         let full = matches!(content, Content::Overflow(_)) && self.extents().len() >= MAX_EXTENTS;
-        if full || self.room() < len + opened * self.width() {
+        // The gap between the documents before and after it, and by how much it is too small.
+        let offset = self.end_before(slot.min(self.slots()));
+        let next = self.offset_from(if opened > 0 { at } else { slot + 1 });
+        let end = offset + content.inline_len();
+        let (room, missing) = match next {
+            Some(next) => (self.room(), end.saturating_sub(next)),
+            None => (self.directory_start() - offset, end - offset),
+        };
+        if full || room < missing + opened * self.width() {
             return false;
         }
         self.base = base;
@@ -31,12 +61,16 @@ impl Leaf {
         if self.sparse {
             self.set_delta(slot, (rid - base) as u32);
         }
+        match next {
+            Some(next) if missing > 0 => self.move_up(slot, next, missing),
+            Some(_) => {}
+            None => self.heap_end = self.heap_end.max(end as u32),
+        }
         let word = match content {
             Content::Inline(document) => {
-                let offset = self.open_gap(slot, len);
-                Arc::make_mut(&mut self.body)[offset..offset + len].copy_from_slice(document);
-                self.live_bytes += len as u32;
-                Slot::Inline { offset, len }
+                Arc::make_mut(&mut self.body)[offset..end].copy_from_slice(document);
+                self.live_bytes += document.len() as u32;
+                Slot::Inline { offset, len: document.len() }
             }
             Content::Overflow(extent) => {
                 self.push_extent(extent.clone());
@@ -138,23 +172,10 @@ impl Leaf {
         (opened == 0 || is_dense(span, self.live() + 1)).then_some((slot as usize, at as usize, opened as usize, base))
     }
 
-    /// Makes `len` bytes of room in the body at the place of `slot`, between the documents before
-    /// and after it, and returns their offset. There must be that much room at the end.
-    fn open_gap(&mut self, slot: usize, len: usize) -> usize {
-        let offset = self.end_before(slot);
-        let end = offset + len;
-        match self.offset_after(slot) {
-            None => self.heap_end = self.heap_end.max(end as u32),
-            Some(next) if next < end => self.move_up(slot, next, end - next),
-            Some(_) => {}
-        }
-        offset
-    }
-
     /// Makes room for `new_len` bytes from `offset`, the document in `slot`, if there is any.
     fn widen(&mut self, slot: usize, offset: usize, new_len: usize) -> bool {
         let end = offset + new_len;
-        let Some(next) = self.offset_after(slot) else {
+        let Some(next) = self.offset_from(slot + 1) else {
             if end > self.directory_start() {
                 return false;
             }
@@ -187,9 +208,9 @@ impl Leaf {
         self.heap_end += delta as u32;
     }
 
-    /// The offset of the first document in the body after `slot`.
-    fn offset_after(&self, slot: usize) -> Option<usize> {
-        (slot + 1..self.slots()).find_map(|slot| match self.slot(slot) {
+    /// The offset of the first document in the body from `slot` on.
+    fn offset_from(&self, slot: usize) -> Option<usize> {
+        (slot..self.slots()).find_map(|slot| match self.slot(slot) {
             Slot::Inline { offset, .. } => Some(offset),
             _ => None,
         })
@@ -213,7 +234,7 @@ impl Leaf {
 
     /// Lets the documents end at `end`, unless one (without bytes) follows that in `slot`.
     fn lower_heap_end(&mut self, slot: usize, end: usize) {
-        if self.offset_after(slot).is_none() {
+        if self.offset_from(slot + 1).is_none() {
             self.heap_end = end as u32;
         }
     }
