@@ -15,6 +15,7 @@ pub mod extjson;
 pub mod generate;
 pub mod import;
 pub mod measure;
+pub mod own_data;
 pub mod report;
 pub mod scenario;
 pub mod session;

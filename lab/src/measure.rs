@@ -55,13 +55,21 @@ pub struct Options {
     pub caches: Vec<u64>,
     /// Operations of the mixed workload; `None` for as many as the scenario says.
     pub operations: Option<usize>,
+    /// At most so many samples of a question; `None` for as many as the scenario says.
+    pub samples: Option<usize>,
     /// Schemas to compare with the naive one, by name or role; empty for all.
     pub schemas: Vec<String>,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { seed: 1, caches: [1, 4, 16, 64].map(|mib| mib << 20).to_vec(), operations: None, schemas: Vec::new() }
+        Options {
+            seed: 1,
+            caches: [1, 4, 16, 64].map(|mib| mib << 20).to_vec(),
+            operations: None,
+            samples: None,
+            schemas: Vec::new(),
+        }
     }
 }
 
@@ -75,7 +83,10 @@ pub fn compare<S: Scenario>(
     options: &Options,
     progress: &dyn Progress,
 ) -> Result<Comparison> {
-    let questions = scenario.questions();
+    let mut questions = scenario.questions();
+    for question in &mut questions {
+        question.samples = question.samples.min(options.samples.unwrap_or(usize::MAX));
+    }
     let operations = options.operations.unwrap_or(scenario.mix_operations());
     let drawn = Drawn::new(scenario, &questions, operations, options.seed);
     let all = scenario.schemas();

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Comparison, SchemaFigures};
+use super::{Comparison, QuestionFigures, SchemaFigures};
 
 /// One thing that is worse than in the naive schema.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -14,7 +14,7 @@ pub struct Finding {
     pub kind: Kind,
     /// The question, or what is stored.
     pub what: String,
-    /// The naive schema's figure, in bytes or microseconds.
+    /// The naive schema's figure, in bytes, microseconds, or keys and documents.
     pub naive: f64,
     /// This schema's figure.
     pub here: f64,
@@ -28,6 +28,8 @@ pub enum Kind {
     Grew,
     /// The median latency is longer.
     Slower,
+    /// More index keys and documents are examined.
+    ExaminesMore,
     /// More bytes of pages are read.
     ReadsMore,
     /// More bytes of pages are changed.
@@ -90,6 +92,8 @@ fn of_schema(naive: &SchemaFigures, schema: &SchemaFigures) -> Vec<Finding> {
         if let (Some(before_latency), Some(latency)) = (before.latency, after.latency) {
             note(Kind::Slower, &after.name, before_latency.median_us, latency.median_us, SLOWER);
         }
+        let examined = |figures: &QuestionFigures| figures.keys_examined + figures.documents_examined;
+        note(Kind::ExaminesMore, &after.name, examined(before), examined(after), GREW);
         if let (Some(before_pages), Some(pages)) = (&before.pages, &after.pages) {
             note(Kind::ReadsMore, &after.name, before_pages.bytes, pages.bytes, GREW);
             note(Kind::WritesMore, &after.name, before_pages.bytes_dirtied, pages.bytes_dirtied, GREW);

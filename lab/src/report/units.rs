@@ -23,10 +23,10 @@ pub(super) fn micros(n: f64) -> String {
     format!("{} {unit}", digits(value))
 }
 
-/// A mean: whole where it is, else with a digit behind the point.
+/// A mean: whole where it is or is large, else with a digit behind the point.
 pub(super) fn short(n: f64) -> String {
     let rounded = (n * 10.0).round() / 10.0;
-    if rounded.fract() == 0.0 { count(rounded as u64) } else { format!("{rounded:.1}") }
+    if rounded.fract() == 0.0 || rounded >= 100.0 { count(rounded.round() as u64) } else { format!("{rounded:.1}") }
 }
 
 /// A count, with commas: `1,008,000`.
@@ -59,7 +59,7 @@ mod tests {
         let shown: Vec<String> = [0.0, 812.0, 999.6, 4_096.0, 41_200_000.0, 1e9].map(bytes).to_vec();
         assert_eq!(shown, ["0 B", "812 B", "1.00 kB", "4.10 kB", "41.2 MB", "1.00 GB"]);
         assert_eq!([1.8, 44_100.0, 2e6].map(micros), ["1.80 us", "44.1 ms", "2.00 s"]);
-        assert_eq!([1440.0, 0.25, 999_999.99].map(short), ["1,440", "0.3", "1,000,000"]);
+        assert_eq!([1440.4, 0.25, 99.96, 999_999.99].map(short), ["1,440", "0.3", "100", "1,000,000"]);
         assert_eq!([0, 999, 1_000, 1_008_000].map(count), ["0", "999", "1,000", "1,008,000"]);
     }
 }

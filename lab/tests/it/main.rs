@@ -3,4 +3,5 @@
 //! Tests against a MongoDB run where `BINDERY_MONGOD_URI` names one, and say so where it does not.
 
 mod mongod;
+mod own_data;
 mod scenarios;

@@ -12,7 +12,7 @@ use crate::mongod::Mongod;
 /// The schemas that a MongoDB can hold, and a workload short enough for round trips.
 fn by_hand() -> Options {
     let schemas = vec!["by hand".to_owned(), "rival".to_owned()];
-    Options { schemas, operations: Some(400), ..Options::default() }
+    Options { schemas, operations: Some(400), samples: Some(40), ..Options::default() }
 }
 
 fn on_mongod<S: Scenario>(scenario: &S, options: &Options) -> Option<Comparison> {
