@@ -176,12 +176,14 @@ impl KeyBuilder {
             }
             Value::Binary { subtype, bytes } => {
                 self.bytes.push(marker::BINARY);
-                match u8::try_from(bytes.len()) {
+                // The old binary subtype repeats its length inside, and the order counts that.
+                let length = bytes.len() + if subtype == 2 { 4 } else { 0 };
+                match u8::try_from(length) {
                     Ok(length) if length < 0xFF => self.bytes.push(length),
                     _ => {
                         self.bytes.push(0xFF);
                         // A document's size, and so this length, fits 32 bits.
-                        self.bytes.extend_from_slice(&(bytes.len() as u32).to_be_bytes());
+                        self.bytes.extend_from_slice(&(length as u32).to_be_bytes());
                     }
                 }
                 self.bytes.push(subtype);

@@ -180,12 +180,16 @@ impl<'a> Reader<'a> {
         self.raw_text().map(|_| ())
     }
 
-    /// The length of a binary value.
-    pub(super) fn binary_length(&mut self) -> Result<usize, CorruptKey> {
-        match self.byte()? {
-            0xFF => Ok(self.word(4)? as usize),
-            length => Ok(usize::from(length)),
-        }
+    /// The subtype of a binary value and the length of its content.
+    pub(super) fn binary_head(&mut self) -> Result<(u8, usize), CorruptKey> {
+        let length = match self.byte()? {
+            0xFF => self.word(4)? as usize,
+            length => usize::from(length),
+        };
+        let subtype = self.byte()?;
+        // The old binary subtype counts the length that it repeats inside.
+        let content = if subtype == 2 { length.checked_sub(4) } else { Some(length) };
+        content.map(|content| (subtype, content)).ok_or(CorruptKey { offset: self.at })
     }
 }
 
@@ -223,9 +227,7 @@ fn decode_value(
             Kind::Array
         }
         marker::BINARY => {
-            let length = reader.binary_length()?;
-            let subtype = reader.byte()?;
-            // The old binary subtype repeats the length inside.
+            let (subtype, length) = reader.binary_head()?;
             let outer = if subtype == 2 { length.saturating_add(4) } else { length };
             out.extend_from_slice(&(outer as u32).to_le_bytes());
             out.push(subtype);

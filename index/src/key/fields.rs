@@ -50,8 +50,7 @@ fn skip(reader: &mut Reader<'_>, depth: usize) -> Result<(), CorruptKey> {
             skip(reader, depth + 1)?;
         },
         marker::BINARY => {
-            let length = reader.binary_length()?;
-            reader.skip(1)?;
+            let (_, length) = reader.binary_head()?;
             reader.skip(length)
         }
         marker::REGEX => {

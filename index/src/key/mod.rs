@@ -15,7 +15,7 @@
 //! | string, symbol, code | text with 00 written as 01 01 and 01 as 01 02, then 00 |
 //! | object | for each element: rank of its type, name, 00, value; then 00 |
 //! | array | the elements' values, then 00 |
-//! | binary | length (1 byte, or FF and 4 bytes), subtype, bytes |
+//! | binary | stored length (1 byte, or FF and 4 bytes; subtype 2 counts its inner length), subtype, content |
 //! | `ObjectId` / date / timestamp | 12 / 8 / 8 bytes |
 //! | regular expression | pattern, 00, options, 00 |
 //! | `DBPointer` | length of the namespace (4 bytes), namespace, 12 bytes |

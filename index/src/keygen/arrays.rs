@@ -136,7 +136,9 @@ impl Expansion<'_> {
                 }
                 continue;
             };
-            match array.element(name) {
+            // Arrays name their elements by number; no need to walk them for other names.
+            let at_position = if name.first().is_some_and(u8::is_ascii_digit) { array.element(name) } else { None };
+            match at_position {
                 Some(element) => {
                     let found = follow(array, field, slot.part);
                     *position = Some(Position { is_nested: element.kind == Kind::Array, found });
