@@ -60,7 +60,7 @@ impl Collation {
         let tag = locale::language_tag(&spec.locale, spec.backwards).map_err(unavailable)?;
         let locale: icu_locale_core::Locale = tag.parse().map_err(|_| unavailable(format!("no locale '{tag}'")))?;
         let mut preferences = CollatorPreferences::from(locale);
-        preferences.case_first = Some(match spec.case_first {
+        preferences.case_first = Some(match spec.case_first() {
             CaseFirst::Off => CollationCaseFirst::False,
             CaseFirst::Upper => CollationCaseFirst::Upper,
             CaseFirst::Lower => CollationCaseFirst::Lower,
@@ -76,7 +76,7 @@ impl Collation {
             _ => Strength::Identical,
         });
         options.case_level = Some(if spec.case_level { CaseLevel::On } else { CaseLevel::Off });
-        options.alternate_handling = Some(match spec.alternate {
+        options.alternate_handling = Some(match spec.alternate() {
             Alternate::NonIgnorable => AlternateHandling::NonIgnorable,
             Alternate::Shifted => AlternateHandling::Shifted,
         });

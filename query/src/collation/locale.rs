@@ -2,6 +2,8 @@
 //!
 //! Source: MongoDB's manual, "Collation Locales and Default Parameters", asked of a real server name by name.
 
+use super::spec::{Alternate, CaseFirst};
+
 /// Languages, and languages with script, region or variant.
 const LOCALES: &[&str] = &[
     "af",
@@ -125,6 +127,16 @@ const VARIANTS: &[(&str, &str, &[&str])] = &[
     ("unihan", "unihan", &["ja", "ko", "zh", "zh_Hant"]),
     ("compat", "compat", &["ar"]),
 ];
+
+/// Which case comes first unless told otherwise.
+pub(super) fn case_first(locale: &str) -> CaseFirst {
+    if matches!(split(locale).0, "da" | "mt") { CaseFirst::Upper } else { CaseFirst::Off }
+}
+
+/// Whether spaces and punctuation count unless told otherwise.
+pub(super) fn alternate(locale: &str) -> Alternate {
+    if split(locale).0 == "th" { Alternate::Shifted } else { Alternate::NonIgnorable }
+}
 
 /// Locales whose order is the root order, so that Canadian French differs in `backwards` alone.
 #[cfg(feature = "collation")]

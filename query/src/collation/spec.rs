@@ -45,12 +45,12 @@ pub struct Spec {
     pub strength: u8,
     /// Whether case counts at strengths 1 and 2.
     pub case_level: bool,
-    /// Which case comes first.
-    pub case_first: CaseFirst,
+    /// Which case comes first, where that is not as the locale has it.
+    pub case_first: Option<CaseFirst>,
     /// Whether digits compare as numbers.
     pub numeric_ordering: bool,
-    /// Whether spaces and punctuation count.
-    pub alternate: Alternate,
+    /// Whether spaces and punctuation count, where that is not as the locale has it.
+    pub alternate: Option<Alternate>,
     /// What `alternate` covers.
     pub max_variable: MaxVariable,
     /// Whether text is checked for normal form; comparison always works as if it were.
@@ -69,9 +69,9 @@ impl Spec {
             locale: "".into(),
             strength: 3,
             case_level: false,
-            case_first: CaseFirst::Off,
+            case_first: None,
             numeric_ordering: false,
-            alternate: Alternate::NonIgnorable,
+            alternate: None,
             max_variable: MaxVariable::Punct,
             normalization: false,
             backwards: false,
@@ -89,19 +89,19 @@ impl Spec {
                 "backwards" => backwards = Some(flag(name, value)?),
                 "version" => version = Some(text(name, value)?),
                 "caseFirst" => {
-                    spec.case_first = match text(name, value)? {
+                    spec.case_first = Some(match text(name, value)? {
                         "off" => CaseFirst::Off,
                         "upper" => CaseFirst::Upper,
                         "lower" => CaseFirst::Lower,
                         other => return Err(no_choice(name, other)),
-                    }
+                    });
                 }
                 "alternate" => {
-                    spec.alternate = match text(name, value)? {
+                    spec.alternate = Some(match text(name, value)? {
                         "non-ignorable" => Alternate::NonIgnorable,
                         "shifted" => Alternate::Shifted,
                         other => return Err(no_choice(name, other)),
-                    }
+                    });
                 }
                 "maxVariable" => {
                     spec.max_variable = match text(name, value)? {
@@ -125,21 +125,35 @@ impl Spec {
         spec.locale = locale.into();
         // Only Canadian French reads accents from the end unless told otherwise.
         spec.backwards = backwards.unwrap_or(locale == "fr_CA");
-        if backwards == Some(true) && spec.strength == 1 {
+        // What is said and what is meant anyway are the same setting.
+        spec.case_first = spec.case_first.filter(|case_first| *case_first != locale::case_first(locale));
+        spec.alternate = spec.alternate.filter(|alternate| *alternate != locale::alternate(locale));
+        if spec.backwards && spec.strength == 1 {
             return Err(bad_value("'backwards' makes no sense with strength 1"));
         }
-        if spec.case_first != CaseFirst::Off && !spec.case_level && spec.strength < 3 {
+        if spec.case_first() != CaseFirst::Off && !spec.case_level && spec.strength < 3 {
             return Err(bad_value("'caseFirst' needs 'caseLevel' or a strength above 2"));
         }
         Ok(Some(spec))
     }
 
-    /// All settings, defaults filled in.
+    /// Which case comes first.
+    pub fn case_first(&self) -> CaseFirst {
+        self.case_first.unwrap_or_else(|| locale::case_first(&self.locale))
+    }
+
+    /// Whether spaces and punctuation count.
+    pub fn alternate(&self) -> Alternate {
+        self.alternate.unwrap_or_else(|| locale::alternate(&self.locale))
+    }
+
+    /// All settings, defaults filled in; for those that a locale has its own way, MongoDB shows the general
+    /// default.
     pub fn to_document(&self) -> DocBuf {
         let mut builder = Builder::new();
         builder.append("locale", &*self.locale);
         builder.append("caseLevel", self.case_level);
-        let case_first = match self.case_first {
+        let case_first = match self.case_first.unwrap_or(CaseFirst::Off) {
             CaseFirst::Off => "off",
             CaseFirst::Upper => "upper",
             CaseFirst::Lower => "lower",
@@ -147,7 +161,7 @@ impl Spec {
         builder.append("caseFirst", case_first);
         builder.append("strength", i32::from(self.strength));
         builder.append("numericOrdering", self.numeric_ordering);
-        let alternate = match self.alternate {
+        let alternate = match self.alternate.unwrap_or(Alternate::NonIgnorable) {
             Alternate::NonIgnorable => "non-ignorable",
             Alternate::Shifted => "shifted",
         };

@@ -38,6 +38,16 @@ fn order_follows_the_language() {
 }
 
 #[test]
+fn locales_have_defaults_of_their_own() {
+    assert_eq!(sorted(&collation(doc! {"locale": "da"}), &["a", "A"]), ["A", "a"]);
+    assert_eq!(sorted(&collation(doc! {"locale": "da", "caseFirst": "off"}), &["A", "a"]), ["a", "A"]);
+    assert_eq!(collation(doc! {"locale": "th", "strength": 3}).compare(b"a-b", b"ab"), Ordering::Equal);
+    assert_eq!(code(doc! {"locale": "da", "strength": 1}), 2);
+    assert_eq!(code(doc! {"locale": "fr_CA", "strength": 1}), 2);
+    assert_eq!(collation(doc! {"locale": "en"}), collation(doc! {"locale": "en", "caseFirst": "off"}));
+}
+
+#[test]
 fn sort_keys_order_as_comparison_does() {
     let texts = ["", "a", "A", "á", "ab", "a b", "z", "Z", "ß", "ss", "日", "10", "9"];
     for document in [doc! {"locale": "en"}, doc! {"locale": "en", "strength": 1}, doc! {"locale": "de", "strength": 5}]

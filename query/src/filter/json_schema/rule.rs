@@ -167,22 +167,11 @@ fn are_unique(items: Doc<'_>) -> bool {
     values.iter().enumerate().all(|(at, value)| !values[at + 1..].iter().any(|other| equal_unordered(value, other)))
 }
 
-/// Whether a number divides without remainder: in decimals if either is one, else in doubles if either
-/// is one, else in integers.
+/// Whether a number divides without remainder, as decimals see it.
 fn is_multiple(value: &Value<'_>, divisor: &Value<'_>) -> bool {
-    match (value, divisor) {
-        (Value::Decimal128(_), _) | (_, Value::Decimal128(_)) => match (decimal(value), decimal(divisor)) {
-            (Some(value), Some(divisor)) => is_decimal_multiple(value, divisor),
-            _ => false,
-        },
-        (Value::Double(_), _) | (_, Value::Double(_)) => match (value.as_f64(), divisor.as_f64()) {
-            (Some(value), Some(divisor)) => value % divisor == 0.0,
-            _ => false,
-        },
-        _ => match (value.as_exact_i64(), divisor.as_exact_i64()) {
-            (Some(value), Some(divisor)) => value.checked_rem(divisor).is_none_or(|rest| rest == 0),
-            _ => false,
-        },
+    match (decimal(value), decimal(divisor)) {
+        (Some(value), Some(divisor)) => is_decimal_multiple(value, divisor),
+        _ => false,
     }
 }
 
