@@ -4,8 +4,8 @@
 //! lifetime, can be kept between requests, and goes on seeing the tree as it was, whatever is
 //! written meanwhile (the writer copies the pages that a cursor holds).
 //!
-//! Forward, a step rewrites only the suffix of the key. Backward, a run is read once and its entries
-//! are handed out from its end.
+//! Forward, a step rewrites only the suffix of the key. Backward, a run is first read forward, and
+//! what each of its cells drops from the key is put on a stack, from which a step takes it back.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::page::PageVisitor;
 
 /// How many bytes of suffix a step copies at once, needed or not.
 const BLOCK: usize = 16;
-/// In [`RunBuffer::run`]: holds no run.
+/// In [`Undo::run`]: belongs to no run.
 const NO_RUN: usize = usize::MAX;
 
 /// A position in a tree and a snapshot of that tree.
@@ -44,7 +44,7 @@ pub struct Cursor {
     /// Start and length of the value in the leaf's body.
     value: (usize, usize),
     unchanged: usize,
-    backward: RunBuffer,
+    undo: Undo,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,19 +54,26 @@ enum State {
     Behind,
 }
 
-/// The entries of the run that a cursor walks backward.
+/// The way back from an entry to its run's restart.
 #[derive(Clone, Default)]
-struct RunBuffer {
+struct Undo {
     run: usize,
-    entries: Vec<Buffered>,
-    /// Keys after the page's prefix, one behind the other.
-    keys: Vec<u8>,
+    /// One for each cell behind the restart, up to the entry the cursor is on.
+    steps: Vec<UndoStep>,
+    /// What the cells dropped from the key; room for a block behind the last.
+    dropped: Vec<u8>,
 }
 
+/// How to get from an entry to the one before.
 #[derive(Clone, Copy)]
-struct Buffered {
-    key_end: usize,
-    shared: usize,
+struct UndoStep {
+    /// Bytes the two keys share.
+    kept: usize,
+    /// Length of the key before.
+    key_len: usize,
+    /// Where the rest of that key starts in [`Undo::dropped`].
+    dropped_at: usize,
+    /// The value before.
     value: (usize, usize),
 }
 
@@ -87,7 +94,7 @@ impl Cursor {
             key_len: 0,
             value: (0, 0),
             unchanged: 0,
-            backward: RunBuffer { run: NO_RUN, ..RunBuffer::default() },
+            undo: Undo { run: NO_RUN, ..Undo::default() },
         }
     }
 
@@ -133,11 +140,10 @@ impl Cursor {
     #[inline]
     pub fn prev(&mut self, visitor: &mut impl PageVisitor) -> bool {
         if self.state == State::On && self.cell > 0 {
-            if self.backward.run != self.run {
-                self.buffer_run();
+            if self.undo.run != self.run || self.undo.steps.len() != self.cell {
+                self.replay_run(self.cell);
             }
-            self.cell -= 1;
-            self.unchanged = self.load_buffered();
+            self.undo_cell();
             return true;
         }
         self.prev_run(visitor)
@@ -241,13 +247,13 @@ impl Cursor {
         self.state = state;
         self.key_len = 0;
         self.value = (0, 0);
-        self.backward.run = NO_RUN;
+        self.undo.run = NO_RUN;
     }
 
     /// Takes a leaf, without an entry in it yet.
     fn enter(&mut self, leaf: Arc<Leaf>, visitor: &mut impl PageVisitor) {
         touch_leaf(&leaf, visitor);
-        self.backward.run = NO_RUN;
+        self.undo.run = NO_RUN;
         self.leaf = Some(leaf);
     }
 
@@ -422,9 +428,7 @@ impl Cursor {
             }
         }
         self.load_restart(self.run);
-        self.buffer_run();
-        self.cell = self.count - 1;
-        self.load_buffered();
+        self.replay_run(self.count - 1);
         true
     }
 
@@ -504,59 +508,54 @@ impl Cursor {
         }
     }
 
-    /// Reads the whole run that the cursor is on.
-    fn buffer_run(&mut self) {
-        let Some(leaf) = &self.leaf else {
-            return;
-        };
-        let slot = leaf.slot(self.run);
-        let run = leaf.run(&slot);
-        let mode = run[MODE_AT];
-        let buffer = &mut self.backward;
-        buffer.run = self.run;
-        buffer.entries.clear();
-        buffer.keys.clear();
-        leaf.push_restart_key(&slot, &mut buffer.keys);
-        let mut start = 0;
-        let mut field = restart_at(run, RUN_HEAD).field;
-        let mut shared = 0;
-        for index in 0..slot.count {
-            let (value, len) = value_at(run, field, mode);
-            buffer.entries.push(Buffered { key_end: buffer.keys.len(), shared, value: (slot.offset + value, len) });
-            if index + 1 == slot.count {
-                break;
+    /// Goes through the run from its restart to the entry `cell`, noting the way back.
+    fn replay_run(&mut self, cell: usize) {
+        let unchanged = self.unchanged;
+        self.load_restart(self.run);
+        self.undo.run = self.run;
+        self.undo.steps.clear();
+        let mut end = 0;
+        for _ in 0..cell {
+            let (key_len, value) = (self.key_len, self.value);
+            let dropped_at = end;
+            if self.undo.dropped.len() < end + key_len + BLOCK {
+                self.undo.dropped.resize(2 * end + key_len + 4 * BLOCK, 0);
             }
-            let cell = cell_at(run, value + len);
-            let end = buffer.keys.len();
-            shared = end - start - cell.drop;
-            buffer.keys.extend_from_within(start..start + shared);
-            buffer.keys.extend_from_slice(&run[cell.suffix..cell.field()]);
-            start = end;
-            field = cell.field();
+            let drop = self.next_drop();
+            let kept = key_len - drop;
+            copy_bytes(&self.key, kept, &mut self.undo.dropped, end, drop);
+            end += drop;
+            self.next_cell();
+            self.undo.steps.push(UndoStep { kept, key_len, dropped_at, value });
+        }
+        self.unchanged = unchanged;
+    }
+
+    /// How many bytes the next cell drops from the key.
+    #[inline]
+    fn next_drop(&self) -> usize {
+        match &self.leaf {
+            Some(leaf) => cell_at(&leaf.body, self.next_at).drop,
+            None => 0,
         }
     }
 
-    /// Goes to the entry `self.cell` of the buffered run; gives how many bytes of the key it shares
-    /// with the entry behind it.
-    fn load_buffered(&mut self) -> usize {
-        let Some(leaf) = &self.leaf else {
-            return 0;
+    /// Steps back by one cell of the run.
+    #[inline]
+    fn undo_cell(&mut self) {
+        let Some(step) = self.undo.steps.pop() else {
+            return;
         };
-        let prefix_len = leaf.prefix_len as usize;
-        let buffer = &self.backward;
-        let entry = buffer.entries[self.cell];
-        let start = match self.cell {
-            0 => 0,
-            cell => buffer.entries[cell - 1].key_end,
-        };
-        let rest = &buffer.keys[start..entry.key_end];
-        self.key_len = prefix_len + rest.len();
-        copy_suffix(&mut self.key, prefix_len, rest);
-        self.value = entry.value;
-        self.next_at = entry.value.0 + entry.value.1;
-        self.state = State::On;
-        let behind = buffer.entries.get(self.cell + 1);
-        prefix_len + behind.map_or(0, |entry| entry.shared)
+        let drop = step.key_len - step.kept;
+        if self.key.len() < step.key_len + BLOCK {
+            self.key.resize(step.key_len + 2 * BLOCK, 0);
+        }
+        copy_bytes(&self.undo.dropped, step.dropped_at, &mut self.key, step.kept, drop);
+        self.key_len = step.key_len;
+        self.unchanged = step.kept;
+        self.next_at = step.value.0 + step.value.1;
+        self.value = step.value;
+        self.cell -= 1;
     }
 }
 
@@ -573,6 +572,20 @@ fn copy_suffix(key: &mut Vec<u8>, kept: usize, suffix: &[u8]) {
         key.resize(len + 2 * BLOCK, 0);
     }
     key[kept..len].copy_from_slice(suffix);
+}
+
+/// Copies `len` bytes, by a whole block if they are few and both sides have one.
+#[inline]
+fn copy_bytes(from: &[u8], from_at: usize, to: &mut [u8], to_at: usize, len: usize) {
+    if len <= BLOCK {
+        let from = from.get(from_at..from_at + BLOCK);
+        let to = to.get_mut(to_at..to_at + BLOCK);
+        if let (Some(from), Some(to)) = (from, to) {
+            to.copy_from_slice(from);
+            return;
+        }
+    }
+    to[to_at..to_at + len].copy_from_slice(&from[from_at..from_at + len]);
 }
 
 fn child_node(inner: &Inner, child: usize) -> Node {

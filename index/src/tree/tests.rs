@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
+use std::sync::Arc;
 
-use super::{Cursor, OutOfOrder, Tree, TreeOptions};
+use super::leaf::Leaf;
+use super::{Cursor, Node, OutOfOrder, Tree, TreeOptions};
 use crate::page::{PageId, PageKind, PageVisitor, Untraced};
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
@@ -164,8 +166,10 @@ fn check_key(tree: &Tree, model: &Model, cursor: &mut Cursor, random: &mut Rando
             rank.wrapping_sub(1)
         }
     };
+    let entries: Vec<_> = model.iter().collect();
+    let nth = |at: i64| usize::try_from(at).ok().and_then(|at| entries.get(at).copied());
     let mut at = start as i64;
-    same(cursor, nth(model, at));
+    same(cursor, nth(at));
     for _ in 0..steps {
         if random.below(2) == 0 {
             cursor.next(none);
@@ -174,12 +178,8 @@ fn check_key(tree: &Tree, model: &Model, cursor: &mut Cursor, random: &mut Rando
             cursor.prev(none);
             at = (at - 1).max(-1);
         }
-        same(cursor, nth(model, at));
+        same(cursor, nth(at));
     }
-}
-
-fn nth(model: &Model, at: i64) -> Option<(&Vec<u8>, &Vec<u8>)> {
-    model.iter().nth(usize::try_from(at).ok()?)
 }
 
 fn run(seed: u64, keys: Keys, page_bytes: u32, operations: usize) {
@@ -425,6 +425,38 @@ fn a_write_beside_a_snapshot_dirties_one_page_a_level_and_keeps_ids() {
     assert_eq!(snapshot.len(), 100_000);
     assert!(snapshot.contains(&300u64.to_be_bytes(), &mut Untraced));
     assert!(!tree.contains(&300u64.to_be_bytes(), &mut Untraced));
+}
+
+#[test]
+fn validate_reports_damaged_pages_without_panicking() {
+    let mut tree = Tree::new(TreeOptions::with_page_bytes(4096));
+    for i in 0..60u32 {
+        let value = vec![1; (i % 3) as usize];
+        tree.insert(format!("key {:05}", i * 7).as_bytes(), &value, &mut Untraced);
+    }
+    let Node::Leaf(page) = tree.root.clone() else {
+        panic!("a small tree is one leaf");
+    };
+    let mut reported = 0;
+    for at in 0..page.body.len() {
+        for bit in 0..8 {
+            let mut damaged = Leaf::clone(&page);
+            damaged.body[at] ^= 1 << bit;
+            tree.root = Node::Leaf(Arc::new(damaged));
+            if let Err(corrupt) = tree.validate() {
+                assert_eq!(corrupt.page, page.id);
+                reported += 1;
+            }
+        }
+    }
+    // Flips in free bytes, values and some key bytes leave a sound page.
+    assert!(reported > page.body.len());
+    for cut in 0..page.body.len() {
+        let mut damaged = Leaf::clone(&page);
+        damaged.body = page.body[..cut].into();
+        tree.root = Node::Leaf(Arc::new(damaged));
+        assert!(tree.validate().is_err());
+    }
 }
 
 #[test]
