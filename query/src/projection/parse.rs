@@ -21,6 +21,8 @@ mod wrong {
     pub(super) const BELOW_ANOTHER: i32 = 31249;
     pub(super) const ABOVE_OR_AT_ANOTHER: i32 = 31250;
     pub(super) const CONFLICT: i32 = 40176;
+    pub(super) const ADDED_EMPTY_DOCUMENT: i32 = 40180;
+    pub(super) const OPERATOR_BESIDE_OTHERS: i32 = 40181;
     pub(super) const EXPRESSION_IN_EXCLUSION: i32 = 31252;
     pub(super) const INCLUSION_IN_EXCLUSION: i32 = 31253;
     pub(super) const EXCLUSION_IN_INCLUSION: i32 = 31254;
@@ -30,6 +32,7 @@ mod wrong {
     pub(super) const TWO_POSITIONS: i32 = 31276;
     pub(super) const POSITION_WITH_LITERAL: i32 = 31308;
     pub(super) const LITERAL_IN_EXCLUSION: i32 = 31310;
+    pub(super) const POSITION_IN_AGGREGATION: i32 = 31324;
     pub(super) const UNKNOWN_EXPRESSION: i32 = 31325;
     pub(super) const POSITION_IN_THE_MIDDLE: i32 = 31394;
     pub(super) const POSITION_IN_EXCLUSION: i32 = 31395;
@@ -107,6 +110,12 @@ impl Parser<'_> {
     fn fields<'s>(&mut self, spec: Doc<'s>, prefix: &mut Vec<&'s str>) -> Result<()> {
         for element in spec {
             let path = element.key_str();
+            if self.language == Language::Aggregate && path.ends_with(".$") {
+                return Err(Error::new(
+                    wrong::POSITION_IN_AGGREGATION,
+                    "the positional '$' cannot be used in the aggregation language",
+                ));
+            }
             if self.language == Language::Find && path.contains(".$") {
                 if let Some(array) = path.strip_suffix(".$") {
                     self.position(array, element, prefix)?;
@@ -209,8 +218,8 @@ impl Parser<'_> {
 
     fn computed(&mut self, value: Value<'_>, path: &[&str]) -> Result<()> {
         let expression = Expression::parse(value, self.context).map_err(|error| {
-            // `find` has a code of its own for an unknown operator, unless it stands inside a known one.
-            let unknown = self.language == Language::Find && error.code == wrong::NO_OPERATOR && is_unknown(value);
+            // Projections have a code of their own for an unknown operator, unless it stands inside a known one.
+            let unknown = error.code == wrong::NO_OPERATOR && is_unknown(value);
             if unknown { Error::new(wrong::UNKNOWN_EXPRESSION, error.message) } else { error }
         })?;
         self.is_inclusion = Some(true);
@@ -296,7 +305,9 @@ fn position_and_elem_match() -> Error {
 /// Whether the value is an operator that expressions do not have.
 fn is_unknown(value: Value<'_>) -> bool {
     let operator = value.as_document().and_then(|doc| doc.first());
-    operator.is_some_and(|operator| expression::registry::find(operator.key_str()).is_none())
+    operator.is_some_and(|operator| {
+        operator.key != b"$elemMatch" && expression::registry::find(operator.key_str()).is_none()
+    })
 }
 
 /// Reads the fields of a document of `$addFields`.
@@ -312,8 +323,20 @@ fn add_fields<'s>(
         let above = prefix.len();
         prefix.extend(path.split('.'));
         match element.value() {
-            Value::Document(doc) if doc.first().is_some_and(|first| first.key.first() != Some(&b'$')) => {
+            Value::Document(doc) if doc.is_empty() => {
+                return Err(Error::new(
+                    wrong::ADDED_EMPTY_DOCUMENT,
+                    format!("the field '{path}' cannot be set to an empty document, except by $literal"),
+                ));
+            }
+            Value::Document(doc) if doc.iter().all(|field| field.key.first() != Some(&b'$')) => {
                 add_fields(doc, prefix, root, context)?;
+            }
+            Value::Document(doc) if doc.count() > 1 => {
+                return Err(Error::new(
+                    wrong::OPERATOR_BESIDE_OTHERS,
+                    format!("the expression of '{path}' must have one operator and nothing beside it"),
+                ));
             }
             value => {
                 let expression = Expression::parse(value, context)?;

@@ -101,7 +101,7 @@ fn malformed_projections_have_their_codes() {
     refused(doc! {"a.$": 1, "b.$": 1}, 31276);
     refused(doc! {"a": {"$meta": 1}}, 17307);
     assert_eq!(parse(&doc! {}, Language::Aggregate).expect_err("empty").code, 51272);
-    assert_eq!(parse(&doc! {"a.$": 1}, Language::Aggregate).expect_err("no find").code, 16410);
+    assert_eq!(parse(&doc! {"a.$": 1}, Language::Aggregate).expect_err("no find").code, 31324);
 }
 
 #[test]

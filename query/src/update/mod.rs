@@ -20,6 +20,7 @@ mod changes;
 mod limits;
 mod operator;
 mod path;
+mod pipeline;
 mod replacement;
 mod tree;
 mod upsert;
@@ -37,10 +38,12 @@ use tree::{Node, ObjectNode};
 use upsert::Equalities;
 
 use crate::collation::Collation;
+use crate::expression;
 use crate::filter::Filter;
 
 pub use changes::{Changes, LeafSet};
 pub use limits::{check_depth, check_inserted_size, check_updated_size};
+pub use pipeline::check_stage_names;
 pub use replacement::check_id;
 
 /// What an update is compiled with.
@@ -82,6 +85,7 @@ pub struct Update {
 enum Form {
     Operators(Operators),
     Replacement(replacement::Replacement),
+    Pipeline(pipeline::Pipeline),
 }
 
 /// The operators of an update.
@@ -129,7 +133,8 @@ impl<'a> Context<'a> {
 }
 
 impl Update {
-    /// Compiles an update: a document of operators or a replacement.
+    /// Compiles an update that is a document: of operators, or a replacement. A pipeline is compiled by
+    /// [`Update::parse_pipeline`].
     ///
     /// # Errors
     /// [`code::FAILED_TO_PARSE`] for a malformed update, for array filters that no path uses, and for a
@@ -153,6 +158,25 @@ impl Update {
         Ok(Update { form, options })
     }
 
+    /// Compiles an update that is a pipeline; the context holds the variables of the command and the
+    /// statement's constants.
+    ///
+    /// # Errors
+    /// [`code::FAILED_TO_PARSE`] for array filters; [`code::INVALID_OPTIONS`] for stages that an update must not
+    /// have; as [`check_stage_names`]; those of stages and expressions.
+    pub fn parse_pipeline(
+        pipeline: Doc<'_>,
+        array_filters: &[Doc<'_>],
+        options: Options,
+        context: &mut expression::ParseContext,
+    ) -> Result<Update> {
+        if !array_filters.is_empty() {
+            return Err(Error::new(code::FAILED_TO_PARSE, "a pipeline has no use for array filters"));
+        }
+        let form = Form::Pipeline(pipeline::Pipeline::parse(pipeline, &options, context)?);
+        Ok(Update { form, options })
+    }
+
     /// Whether the update replaces documents whole.
     pub fn is_replacement(&self) -> bool {
         matches!(self.form, Form::Replacement(_))
@@ -163,7 +187,7 @@ impl Update {
     pub fn needs_position(&self) -> bool {
         match &self.form {
             Form::Operators(operators) => operators.root.has_matched(),
-            Form::Replacement(_) => false,
+            Form::Replacement(_) | Form::Pipeline(_) => false,
         }
     }
 
@@ -192,6 +216,13 @@ impl Update {
                 (!changed.is_empty(), Changes::Paths(changed))
             }
             Form::Replacement(replacement) => (replacement.apply(doc, now, out)?, Changes::Whole),
+            Form::Pipeline(pipeline) => {
+                let mut made = Vec::new();
+                pipeline.apply(doc, &self.options, &mut made)?;
+                let modified = replacement::keep_id(doc, Doc::from_stored(&made), out)?;
+                check_depth(Doc::from_stored(out))?;
+                (modified, Changes::Whole)
+            }
         };
         check_updated_size(out.len())?;
         let patch = if modified { apply::patch_range(doc.as_bytes(), out) } else { None };
@@ -231,12 +262,22 @@ impl Update {
             Form::Replacement(replacement) => {
                 let equalities = Equalities::of_id(filter)?;
                 if let Some(id @ Value::Array(_)) = equalities.id() {
-                    return Err(Error::new(
-                        code::NOT_SINGLE_VALUE_FIELD,
-                        format!("'_id' must not be of type {}", id.kind().alias()),
-                    ));
+                    return Err(array_id(&id));
                 }
                 replacement.insert(equalities.id(), now)?
+            }
+            Form::Pipeline(pipeline) => {
+                let start = Equalities::of(filter)?.document();
+                let (mut made, mut out) = (Vec::new(), Vec::new());
+                pipeline.apply(start.doc(), &self.options, &mut made)?;
+                let made = Doc::from_stored(&made);
+                if let Some(id @ Value::Array(_)) = made.get("_id") {
+                    return Err(array_id(&id));
+                }
+                replacement::keep_id(start.doc(), made, &mut out)?;
+                let new = DocBuf::from_stored(out);
+                check_depth(new.doc())?;
+                new
             }
         };
         if let Some(id) = new.doc().element(b"_id") {
@@ -257,6 +298,11 @@ impl Update {
             _ => true,
         }
     }
+}
+
+/// That the `_id` of a document made by replacement or pipeline is an array.
+fn array_id(id: &Value<'_>) -> Error {
+    Error::new(code::NOT_SINGLE_VALUE_FIELD, format!("'_id' must not be of type {}", id.kind().alias()))
 }
 
 /// The document with its `_id`, if it has one, in front.

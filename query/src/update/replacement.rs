@@ -105,14 +105,32 @@ pub(super) fn keep_id(old: Doc<'_>, new: Doc<'_>, out: &mut Vec<u8>) -> Result<b
 /// Checks that a value may be an `_id`.
 ///
 /// # Errors
-/// [`code::INVALID_ID_FIELD`] for arrays, regular expressions and undefined.
+/// [`code::INVALID_ID_FIELD`] for arrays, regular expressions and undefined;
+/// [`code::DOLLAR_PREFIXED_FIELD_NAME`] for a name in it, at any depth, that starts with a dollar sign and is no
+/// part of a reference.
 pub fn check_id(id: &Value<'_>) -> Result<()> {
     match id.kind() {
         kind @ (Kind::Array | Kind::Regex | Kind::Undefined) => {
             Err(Error::new(code::INVALID_ID_FIELD, format!("'_id' must not be of type {}", kind.alias())))
         }
-        _ => Ok(()),
+        _ => check_names(id),
     }
+}
+
+fn check_names(value: &Value<'_>) -> Result<()> {
+    let (Value::Document(doc) | Value::Array(doc)) = value else {
+        return Ok(());
+    };
+    for field in *doc {
+        if field.key.first() == Some(&b'$') && !matches!(field.key, b"$ref" | b"$id" | b"$db") {
+            return Err(Error::new(
+                code::DOLLAR_PREFIXED_FIELD_NAME,
+                format!("'_id' must not have the field '{}'", field.key_str()),
+            ));
+        }
+        check_names(&field.value())?;
+    }
+    Ok(())
 }
 
 fn is_empty_timestamp(field: &Element<'_>) -> bool {

@@ -177,6 +177,37 @@ fn limits_are_checked() {
     assert_eq!(code(&update, &doc! {"_id": 1, "a": "x".repeat((7 << 20) + 100)}), Err(17419));
 }
 
+#[test]
+fn pipelines_see_their_own_work_and_keep_the_id() {
+    let stages = |stages: bson::Array| {
+        let spec = buf(&doc! {"p": stages});
+        let stages = spec.doc().get("p").and_then(|p| p.as_array()).expect("array");
+        Update::parse_pipeline(stages, &[], Options::default(), &mut expression::ParseContext::new())
+    };
+    let run = |pipeline: bson::Array, stored: Document| {
+        let mut out = Vec::new();
+        let applied = stages(pipeline)?.apply(buf(&stored).doc(), None, Now::default(), &mut out)?;
+        Ok::<_, Error>((plain(Doc::from_stored(&out)), applied.modified))
+    };
+    let stored = doc! {"_id": 1, "a": 1, "b": 2};
+    let new =
+        run(vec![doc! {"$set": {"a": "$b"}}.into(), doc! {"$set": {"b": "$a", "c": "$a"}}.into()], stored.clone());
+    assert_eq!(new.expect("applies"), (doc! {"_id": 1, "a": 2, "b": 2, "c": 2}, true));
+    let new = run(vec![doc! {"$replaceWith": {"z": "$a"}}.into()], stored.clone()).expect("applies");
+    assert_eq!(new, (doc! {"_id": 1, "z": 1}, true));
+    let new = run(vec![doc! {"$unset": ["b", "x"]}.into(), doc! {"$project": {"a": 1}}.into()], stored.clone());
+    assert_eq!(new.expect("applies"), (doc! {"_id": 1, "a": 1}, true));
+    assert_eq!(run(vec![], stored.clone()).expect("applies"), (stored.clone(), false));
+    assert_eq!(run(vec![doc! {"$set": {"_id": 2}}.into()], stored.clone()).expect_err("immutable").code, 66);
+    assert_eq!(run(vec![doc! {"$replaceWith": "$a"}.into()], stored).expect_err("no document").code, 40228);
+    let code = |pipeline: bson::Array| stages(pipeline).expect_err("refused").code;
+    assert_eq!(code(vec![doc! {"$match": {}}.into()]), 72);
+    assert_eq!(code(vec![doc! {"$foo": {}}.into()]), 40324);
+    assert_eq!(code(vec![doc! {"$set": {}, "$unset": "a"}.into()]), 40323);
+    assert_eq!(code(vec![5.into()]), 14);
+    assert_eq!(code(vec![doc! {"$set": {"a": {}}}.into()]), 40180);
+}
+
 /// Random updates of random documents: the result is well-formed, applying it again is possible, and an
 /// update that says it modified nothing gives the same bytes.
 #[test]
