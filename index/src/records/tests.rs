@@ -232,6 +232,41 @@ fn thins_out_without_keeping_memory() {
     assert_eq!(records.next_id(), RecordId(60_001));
 }
 
+/// Four levels, so that a way leads from one inner page to the next over several above them.
+#[test]
+fn cursors_cross_inner_pages_of_all_levels() {
+    let mut random = Random(11);
+    let mut records = Records::with_page_bytes(4 << 10);
+    let mut model = Model::new();
+    for _ in 0..30_000 {
+        let document = random.document(1000);
+        model.insert(records.append(&document, &mut Untraced).0, document);
+    }
+    for _ in 0..3000 {
+        let rid = random.below(30_000);
+        assert_eq!(records.remove(RecordId(rid), &mut Untraced), model.remove(&rid).is_some());
+    }
+    assert_eq!(records.stats().height, 4);
+    assert_same(&records, &model);
+    let mut cursor = records.cursor_at_end();
+    for _ in 0..500 {
+        let rid = RecordId(random.below(30_010));
+        let rank = records.rank(rid, &mut Untraced);
+        assert_eq!(rank, model.len() as u64 - model.range(rid.0..).count() as u64);
+        let (before, from) = (model.range(..rid.0).next_back(), model.range(rid.0..).next());
+        let (before, from) = (before.map(|entry| *entry.0), from.map(|entry| *entry.0));
+        assert_eq!(records.nth(rank, &mut Untraced).map(|rid| rid.0), from);
+        cursor.seek(rid);
+        if random.below(2) == 0 {
+            assert_eq!(cursor.prev(&mut Untraced).map(|entry| entry.0.0), before);
+            cursor.seek(rid);
+        }
+        assert_eq!(cursor.next(&mut Untraced).map(|entry| entry.0.0), from);
+    }
+    records.compact();
+    assert_same(&records, &model);
+}
+
 #[test]
 fn appended_documents_fill_their_pages() {
     let mut records = Records::new();
