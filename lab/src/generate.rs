@@ -3,9 +3,9 @@
 //! Only operations that IEEE 754 fixes to the last bit are used (no logarithm, no power), and the
 //! random numbers are [`Random`]'s own, so a figure in a report can be repeated anywhere.
 //!
-//! - [`readings`]: sensors that report once a minute, some of it late;
-//! - [`products`]: sparse attributes of mixed type;
-//! - [`reviews`]: products with a few reviews each, and a few products with thousands.
+//! - [`readings()`]: sensors that report once a minute, some of it late;
+//! - [`products()`]: sparse attributes of mixed type;
+//! - [`reviews()`]: products with a few reviews each, and a few products with thousands.
 
 mod hot_set;
 mod products;

@@ -4,9 +4,9 @@
 //! parsing overlap with whatever takes them. The last message of a good file is its end; a file that
 //! breaks half-way ends in an error with the place, and [`read_files`] then gives nothing at all.
 //!
-//! - [`csv`]: a first pass finds each column's type, a second one makes documents;
-//! - [`json`]: documents one after the other (a line each, or not), or one array of documents;
-//! - [`bson_dump`]: what `mongodump` writes: documents without anything between them.
+//! - CSV: a first pass finds each column's type, a second one makes documents;
+//! - Extended JSON: documents one after the other (a line each, or not), or one array of documents;
+//! - BSON: what `mongodump` writes: documents without anything between them.
 
 mod bson_dump;
 mod csv;

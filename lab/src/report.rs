@@ -1,6 +1,6 @@
 //! What a comparison found, for people and for programs.
 //!
-//! [`figures`] is the whole of it and serialises to JSON; [`table`] prints it; [`findings`] names what
+//! [`Comparison`] is the whole of it and serialises to JSON; [`render`] prints it; [`findings()`] names what
 //! the pattern costs: the questions that got slower and the bytes that grew. All sizes are logical or
 //! in-memory bytes, never compressed ones, so that they can be held against each other. A ratio is only
 //! told where both sides fill some pages.
