@@ -310,10 +310,21 @@ fn log<'a>(_: &Scope<'a>, argument: Val<'a>, base: Val<'a>) -> Result<Val<'a>> {
         return Ok(Val::Value(Value::Double(f64::NAN)));
     }
     if x.width() == Width::Decimal || b.width() == Width::Decimal {
-        let of = |n: Number| elementary::evaluate(Elementary::Ln, n.to_decimal());
-        return Ok(Val::Value(Value::Decimal128(decimal::divide(of(x), of(b)))));
+        return Ok(Val::Value(Value::Decimal128(decimal_log(x.to_decimal(), b.to_decimal()))));
     }
     Ok(Val::Value(Value::Double(x.to_f64().ln() / b.to_f64().ln())))
+}
+
+/// The logarithm of a decimal. For bases other than 2 and 10, MongoDB 6.0 divides the natural logarithm by the
+/// base itself, not by its logarithm; the answers are kept.
+fn decimal_log(x: Decimal, base: Decimal) -> Decimal {
+    if base.compare(Decimal::from_i64(2)).is_eq() {
+        elementary::evaluate(Elementary::Log2, x)
+    } else if base.compare(Decimal::from_i64(10)).is_eq() {
+        elementary::evaluate(Elementary::Log10, x)
+    } else {
+        decimal::divide(elementary::evaluate(Elementary::Ln, x), base)
+    }
 }
 
 /// `$pow`: integers stay integers while the result is exact and fits a long.

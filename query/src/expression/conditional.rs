@@ -7,7 +7,7 @@ use super::{Node, Operator, ParseContext, Scope, Val, fail, parse};
 
 pub(super) const OPERATORS: &[Entry] = &[
     Entry::parsed("$cond", parse_cond),
-    Entry::parsed("$ifNull", parse_if_null),
+    Entry::variadic("$ifNull", Arity::AtLeast(2, 1_257_300), if_null),
     Entry::parsed("$switch", parse_switch),
 ];
 
@@ -42,16 +42,6 @@ fn cond<'a>(scope: &Scope<'a>, operands: &'a [Node]) -> Result<Val<'a>> {
         return Err(super::fold::wrong_operands("$cond"));
     };
     if condition.evaluate(scope)?.is_truthy() { yes.evaluate(scope) } else { no.evaluate(scope) }
-}
-
-static IF_NULL: Entry = Entry::variadic("$ifNull", Arity::Any, if_null);
-
-fn parse_if_null(argument: Value<'_>, ctx: &mut ParseContext) -> Result<Node> {
-    let operands = parse::parse_operands(argument, ctx)?;
-    if operands.len() < 2 {
-        return fail(1_257_300, format!("$ifNull needs at least two arguments; {} were given", operands.len()));
-    }
-    Ok(Node::Call { entry: &IF_NULL, operands })
 }
 
 /// The first operand that is not null, else the last one as it is (so it can be missing).

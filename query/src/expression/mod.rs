@@ -19,25 +19,37 @@
 //! Source of the rules: MongoDB's manual, "Aggregation Operators"; finer points and error codes were asked
 //! of a real server. Server-side JavaScript (`$function`, `$accumulator`) is refused.
 
+pub(crate) mod accumulate;
 mod arithmetic;
-mod array;
+pub(crate) mod array;
 mod array_iterate;
+pub(crate) mod array_order;
 mod boolean;
 mod comparison;
 mod conditional;
+mod convert;
+pub(crate) mod date;
 pub(crate) mod decimal;
 mod dependencies;
 pub(crate) mod field_path;
 mod fold;
 mod literal;
+pub(crate) mod measure;
 pub(crate) mod number;
+pub(crate) mod object;
 mod parse;
+mod regex_match;
 pub(crate) mod registry;
 mod rounding;
 mod scope;
+mod set;
+mod string;
 pub(crate) mod summation;
+mod text;
+mod trigonometry;
 mod value;
 mod variables;
+mod zip;
 
 use std::fmt;
 

@@ -195,6 +195,9 @@ pub(super) fn check_arity(entry: &Entry, n: usize) -> Result<()> {
         Arity::Between(least, most) if !(least..=most).contains(&n) => {
             Err(Error::new(28667, format!("{name} takes {least} to {most} arguments; {n} were given")))
         }
+        Arity::AtLeast(least, code) if n < least => {
+            Err(Error::new(code, format!("{name} takes at least {least} arguments; {n} were given")))
+        }
         _ => Ok(()),
     }
 }

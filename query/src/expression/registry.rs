@@ -30,6 +30,8 @@ impl std::fmt::Debug for Named {
 pub(crate) enum Arity {
     Exactly(usize),
     Between(usize, usize),
+    /// A least number, with the code of the error for fewer.
+    AtLeast(usize, i32),
     Any,
 }
 
@@ -130,9 +132,19 @@ static FAMILIES: &[&[Entry]] = &[
     super::variables::OPERATORS,
     super::array::OPERATORS,
     super::array_iterate::OPERATORS,
+    super::array_order::OPERATORS,
+    super::zip::OPERATORS,
+    super::accumulate::OPERATORS,
+    super::set::OPERATORS,
+    super::string::OPERATORS,
+    super::regex_match::OPERATORS,
+    super::object::OPERATORS,
+    super::convert::OPERATORS,
+    super::trigonometry::OPERATORS,
+    super::measure::OPERATORS,
 ];
 
 /// The operator of this name.
 pub(crate) fn find(name: &str) -> Option<&'static Entry> {
-    FAMILIES.iter().flat_map(|family| family.iter()).find(|entry| entry.name == name)
+    FAMILIES.iter().chain(super::date::FAMILIES).flat_map(|family| family.iter()).find(|entry| entry.name == name)
 }

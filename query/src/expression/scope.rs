@@ -14,6 +14,7 @@ pub struct Scope<'a> {
     frame: Option<&'a Frame<'a>>,
     parameters: &'a [Option<OwnedValue>],
     strings: Option<&'a StringOrder>,
+    record_id: Option<i64>,
 }
 
 /// The variables that one operator binds (`$let`, `$map`, ...), innermost first.
@@ -27,7 +28,7 @@ impl<'a> Scope<'a> {
     /// A scope with this document as `$$ROOT`, no parameters and the binary order of strings.
     #[inline]
     pub fn new(root: Doc<'a>) -> Scope<'a> {
-        Scope { root, frame: None, parameters: &[], strings: None }
+        Scope { root, frame: None, parameters: &[], strings: None, record_id: None }
     }
 
     /// The values of the parameters, in the order in which the
@@ -41,6 +42,16 @@ impl<'a> Scope<'a> {
     #[inline]
     pub fn with_strings(self, strings: Option<&'a StringOrder>) -> Scope<'a> {
         Scope { strings, ..self }
+    }
+
+    /// The record's identifier, for `{$meta: "recordId"}`.
+    #[inline]
+    pub fn with_record_id(self, record_id: Option<i64>) -> Scope<'a> {
+        Scope { record_id, ..self }
+    }
+
+    pub(crate) fn record_id(&self) -> Option<i64> {
+        self.record_id
     }
 
     /// The same surroundings with another document as `$$ROOT`.
@@ -83,7 +94,13 @@ impl<'a> Scope<'a> {
     where
         'a: 'b,
     {
-        Scope { root: self.root, frame: Some(frame), parameters: self.parameters, strings: self.strings }
+        Scope {
+            root: self.root,
+            frame: Some(frame),
+            parameters: self.parameters,
+            strings: self.strings,
+            record_id: self.record_id,
+        }
     }
 
     pub(crate) fn variable(&self, address: Address) -> Option<Value<'a>> {

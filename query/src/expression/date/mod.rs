@@ -1,0 +1,81 @@
+//! Dates: their parts, text, arithmetic, and time zones by name.
+//!
+//! A date is a number of milliseconds since the epoch; [`calendar`] turns it into a proleptic Gregorian date
+//! and back for any 64-bit value, [`zone`] finds offsets from UTC. Operators read dates, timestamps and the
+//! times inside ObjectIds alike.
+
+pub(crate) mod calendar;
+mod arithmetic;
+mod difference;
+mod from_parts;
+mod from_string;
+mod parts;
+mod read;
+mod to_string;
+mod truncate;
+pub(crate) mod unit;
+pub(crate) mod zone;
+
+pub(crate) use from_string::parse_date_text;
+
+use bindery_document::{Result, Value};
+
+use super::registry::Entry;
+use super::string::named;
+use super::{Node, Scope, Val, fail, type_name};
+use zone::Zone;
+
+/// The families of date operators.
+pub(super) const FAMILIES: &[&[Entry]] = &[
+    parts::OPERATORS,
+    from_parts::OPERATORS,
+    from_string::OPERATORS,
+    to_string::OPERATORS,
+    arithmetic::OPERATORS,
+    difference::OPERATORS,
+    truncate::OPERATORS,
+];
+
+/// Milliseconds since the epoch of what can stand for a date.
+pub(crate) fn date_of(value: &Value<'_>) -> Option<i64> {
+    match value {
+        Value::DateTime(ms) => Some(*ms),
+        Value::Timestamp(t) => Some((t >> 32) as i64 * 1000),
+        Value::ObjectId([a, b, c, d, ..]) => Some(i64::from(u32::from_be_bytes([*a, *b, *c, *d])) * 1000),
+        _ => None,
+    }
+}
+
+/// The date of an operand.
+///
+/// # Errors
+/// 16006 for what can stand for no date.
+fn read_date(value: &Val<'_>) -> Result<i64> {
+    match value.get().and_then(|v| date_of(&v)) {
+        Some(ms) => Ok(ms),
+        None => fail(16006, format!("cannot convert {} to a date", type_name(value))),
+    }
+}
+
+/// The operand `timezone`: UTC if it was left out, `None` if it is null.
+///
+/// # Errors
+/// `type_code` if it is no string, 40485 if there is no such zone.
+fn read_zone<'a>(
+    scope: &Scope<'a>,
+    operands: &'a [Option<Node>],
+    index: usize,
+    type_code: i32,
+) -> Result<Option<Zone>> {
+    if !matches!(operands.get(index), Some(Some(_))) {
+        return Ok(Some(Zone::UTC));
+    }
+    let value = named(scope, operands, index)?;
+    if value.is_nullish() {
+        return Ok(None);
+    }
+    match value.get() {
+        Some(Value::String(name)) => Zone::parse(name.as_str()).map(Some),
+        _ => fail(type_code, format!("timezone must be a string, not {}", type_name(&value))),
+    }
+}

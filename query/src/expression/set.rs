@@ -1,0 +1,137 @@
+//! Arrays as sets: order and repetitions do not count, equality is that of the scope.
+
+use std::cmp::Ordering;
+
+use bindery_document::{Result, Value};
+
+use super::array::array_of;
+use super::registry::{Arity, Entry, Folding};
+use super::{Node, Scope, Val, array_items, fail, type_name};
+
+pub(super) const OPERATORS: &[Entry] = &[
+    Entry::variadic("$setUnion", Arity::Any, set_union).folding(Folding::Commutative),
+    Entry::variadic("$setIntersection", Arity::Any, set_intersection).folding(Folding::Commutative),
+    Entry::binary("$setDifference", set_difference),
+    Entry::variadic("$setEquals", Arity::AtLeast(2, 17045), set_equals),
+    Entry::binary("$setIsSubset", set_is_subset),
+    Entry::unary("$allElementsTrue", all_elements_true),
+    Entry::unary("$anyElementTrue", any_element_true),
+];
+
+/// The elements, sorted and each once; of equal ones the first in the array stays.
+fn sorted_set<'v>(scope: &Scope<'_>, value: &'v Val<'_>) -> Option<Vec<Value<'v>>> {
+    let mut values: Vec<Value<'v>> = array_items(value)?.iter().map(|e| e.value()).collect();
+    values.sort_by(|a, b| scope.compare(a, b));
+    values.dedup_by(|later, earlier| scope.compare(later, earlier).is_eq());
+    Some(values)
+}
+
+fn contains(scope: &Scope<'_>, set: &[Value<'_>], value: &Value<'_>) -> bool {
+    set.binary_search_by(|held| scope.compare(held, value)).is_ok()
+}
+
+/// Sorted, each element once.
+fn set_union<'a>(scope: &Scope<'a>, operands: &'a [Node]) -> Result<Val<'a>> {
+    let mut held = Vec::with_capacity(operands.len());
+    for operand in operands {
+        let value = operand.evaluate(scope)?;
+        if value.is_nullish() {
+            return Ok(Val::NULL);
+        }
+        if array_items(&value).is_none() {
+            return fail(17043, format!("$setUnion takes arrays, not {}", type_name(&value)));
+        }
+        held.push(value);
+    }
+    let items = held.iter().filter_map(array_items).flat_map(|items| items.iter().map(|e| e.value()));
+    let mut values: Vec<Value<'_>> = items.collect();
+    values.sort_by(|a, b| scope.compare(a, b));
+    values.dedup_by(|later, earlier| scope.compare(later, earlier).is_eq());
+    Ok(array_of(values))
+}
+
+fn set_intersection<'a>(scope: &Scope<'a>, operands: &'a [Node]) -> Result<Val<'a>> {
+    let mut held = Vec::with_capacity(operands.len());
+    for operand in operands {
+        let value = operand.evaluate(scope)?;
+        if value.is_nullish() {
+            return Ok(Val::NULL);
+        }
+        if array_items(&value).is_none() {
+            return fail(17047, format!("$setIntersection takes arrays, not {}", type_name(&value)));
+        }
+        held.push(value);
+    }
+    let Some((first, rest)) = held.split_first() else {
+        return Ok(array_of([]));
+    };
+    let mut values = sorted_set(scope, first).unwrap_or_default();
+    for other in rest {
+        let other = sorted_set(scope, other).unwrap_or_default();
+        values.retain(|value| contains(scope, &other, value));
+    }
+    Ok(array_of(values))
+}
+
+/// In the order of the first array, each element once.
+fn set_difference<'a>(scope: &Scope<'a>, left: Val<'a>, right: Val<'a>) -> Result<Val<'a>> {
+    if left.is_nullish() || right.is_nullish() {
+        return Ok(Val::NULL);
+    }
+    let Some(items) = array_items(&left) else {
+        return fail(17048, format!("$setDifference takes arrays, not {} first", type_name(&left)));
+    };
+    let Some(mut excluded) = sorted_set(scope, &right) else {
+        return fail(17049, format!("$setDifference takes arrays, not {} second", type_name(&right)));
+    };
+    let mut kept = Vec::new();
+    for item in items {
+        let value = item.value();
+        if let Err(place) = excluded.binary_search_by(|held| scope.compare(held, &value)) {
+            excluded.insert(place, value);
+            kept.push(value);
+        }
+    }
+    Ok(array_of(kept))
+}
+
+fn set_equals<'a>(scope: &Scope<'a>, operands: &'a [Node]) -> Result<Val<'a>> {
+    let mut held = Vec::with_capacity(operands.len());
+    for operand in operands {
+        let value = operand.evaluate(scope)?;
+        if array_items(&value).is_none() {
+            return fail(17044, format!("$setEquals takes arrays, not {}", type_name(&value)));
+        }
+        held.push(value);
+    }
+    let mut sets = held.iter().filter_map(|value| sorted_set(scope, value));
+    let first = sets.next().unwrap_or_default();
+    let equal = |a: &[Value<'_>], b: &[Value<'_>]| {
+        a.len() == b.len() && a.iter().zip(b).all(|(x, y)| scope.compare(x, y) == Ordering::Equal)
+    };
+    Ok(Val::from(sets.all(|set| equal(&first, &set))))
+}
+
+fn set_is_subset<'a>(scope: &Scope<'a>, left: Val<'a>, right: Val<'a>) -> Result<Val<'a>> {
+    let Some(items) = array_items(&left) else {
+        return fail(17046, format!("$setIsSubset takes arrays, not {} first", type_name(&left)));
+    };
+    let Some(set) = sorted_set(scope, &right) else {
+        return fail(17042, format!("$setIsSubset takes arrays, not {} second", type_name(&right)));
+    };
+    Ok(Val::from(items.iter().all(|item| contains(scope, &set, &item.value()))))
+}
+
+fn all_elements_true<'a>(_: &Scope<'a>, array: Val<'a>) -> Result<Val<'a>> {
+    match array_items(&array) {
+        Some(items) => Ok(Val::from(items.iter().all(|item| item.value().is_truthy()))),
+        None => fail(17040, format!("$allElementsTrue takes an array, not {}", type_name(&array))),
+    }
+}
+
+fn any_element_true<'a>(_: &Scope<'a>, array: Val<'a>) -> Result<Val<'a>> {
+    match array_items(&array) {
+        Some(items) => Ok(Val::from(items.iter().any(|item| item.value().is_truthy()))),
+        None => fail(17041, format!("$anyElementTrue takes an array, not {}", type_name(&array))),
+    }
+}
