@@ -21,11 +21,7 @@ pub(super) const OPERATORS: &[Entry] = &[
 ];
 
 /// Calls `each` with every value that the operands stand for.
-fn for_each<'a>(
-    scope: &Scope<'a>,
-    operands: &'a [Node],
-    mut each: impl FnMut(&Value<'_>),
-) -> Result<()> {
+fn for_each<'a>(scope: &Scope<'a>, operands: &'a [Node], mut each: impl FnMut(&Value<'_>)) -> Result<()> {
     if let [single] = operands {
         let value = single.evaluate(scope)?;
         match value.get() {

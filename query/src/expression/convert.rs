@@ -144,9 +144,7 @@ fn convert_value<'a>(value: Val<'a>, to: Option<Kind>) -> Result<Val<'a>> {
             Value::Int32(n) => Val::from(n.to_string()),
             Value::Int64(n) => Val::from(n.to_string()),
             Value::Double(d) if d.is_nan() => Val::from("NaN".to_owned()),
-            Value::Double(d) if d.is_infinite() => {
-                Val::from(if d > 0.0 { "Infinity" } else { "-Infinity" }.to_owned())
-            }
+            Value::Double(d) if d.is_infinite() => Val::from(if d > 0.0 { "Infinity" } else { "-Infinity" }.to_owned()),
             Value::Double(d) => Val::from(format_double(d)),
             Value::Decimal128(d) => Val::from(decimal_text::format(d)),
             Value::ObjectId(id) => Val::from(id.iter().map(|byte| format!("{byte:02x}")).collect::<String>()),

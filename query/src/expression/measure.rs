@@ -108,8 +108,13 @@ fn parse_meta(argument: Value<'_>, _: &mut ParseContext) -> Result<Node> {
         }
         "sortKey" => fail(code::BAD_VALUE, "{$meta: \"sortKey\"} needs a sort"),
         "recordId" => Ok(Node::Operator(Box::new(RecordIdMeta))),
-        "indexKey" | "randVal" | "searchScore" | "searchHighlights" | "searchScoreDetails"
-        | "timeseriesBucketMinTime" | "timeseriesBucketMaxTime" => Ok(Node::Constant(None)),
+        "indexKey"
+        | "randVal"
+        | "searchScore"
+        | "searchHighlights"
+        | "searchScoreDetails"
+        | "timeseriesBucketMinTime"
+        | "timeseriesBucketMaxTime" => Ok(Node::Constant(None)),
         other => fail(17308, format!("$meta does not know '{other}'")),
     }
 }

@@ -133,7 +133,10 @@ fn add_key_value(merged: &mut Merged, item: Value<'_>) -> Result<()> {
         return Ok(());
     };
     if doc.count() != 2 {
-        return fail(40392, format!("$arrayToObject takes documents with 'k' and 'v', not with {} fields", doc.count()));
+        return fail(
+            40392,
+            format!("$arrayToObject takes documents with 'k' and 'v', not with {} fields", doc.count()),
+        );
     }
     let (Some(key), Some(value)) = (doc.get("k"), doc.get("v")) else {
         return fail(40393, "$arrayToObject takes documents with 'k' and 'v'");

@@ -135,8 +135,7 @@ fn substr_cp<'a>(_: &Scope<'a>, string: Val<'a>, start: Val<'a>, length: Val<'a>
         let Some(n) = value.get().and_then(|v| v.as_exact_i64()).and_then(|n| i32::try_from(n).ok()) else {
             return fail(integer_code, format!("$substrCP: the {what} must be a 32-bit integer"));
         };
-        usize::try_from(n)
-            .or_else(|_| fail(negative_code, format!("$substrCP: the {what} must not be negative: {n}")))
+        usize::try_from(n).or_else(|_| fail(negative_code, format!("$substrCP: the {what} must not be negative: {n}")))
     };
     let first = number(&start, 34450, 34451, 34455, "start")?;
     let count = number(&length, 34452, 34453, 34454, "length")?;
@@ -181,12 +180,7 @@ fn find(text: &[u8], needle: &[u8]) -> Option<usize> {
 /// What both searches read of their operands: text, needle, start, end.
 type Search<'a> = Option<(Val<'a>, Val<'a>, usize, usize)>;
 
-fn search_operands<'a>(
-    name: &str,
-    codes: (i32, i32),
-    scope: &Scope<'a>,
-    operands: &'a [Node],
-) -> Result<Search<'a>> {
+fn search_operands<'a>(name: &str, codes: (i32, i32), scope: &Scope<'a>, operands: &'a [Node]) -> Result<Search<'a>> {
     let [string, needle, rest @ ..] = operands else {
         return Err(super::fold::wrong_operands(name));
     };
@@ -255,13 +249,7 @@ static RTRIM: Named = Named {
 /// What is trimmed unless the caller says otherwise (MongoDB's manual, "$trim", White Space Characters).
 const WHITE_SPACE: &str = "\0 \t\n\u{b}\u{c}\r\u{a0}\u{1680}\u{2000}\u{2001}\u{2002}\u{2003}\u{2004}\u{2005}\u{2006}\u{2007}\u{2008}\u{2009}\u{200a}";
 
-fn trim<'a>(
-    name: &str,
-    scope: &Scope<'a>,
-    operands: &'a [Option<Node>],
-    left: bool,
-    right: bool,
-) -> Result<Val<'a>> {
+fn trim<'a>(name: &str, scope: &Scope<'a>, operands: &'a [Option<Node>], left: bool, right: bool) -> Result<Val<'a>> {
     let input = named(scope, operands, 0)?;
     if input.is_nullish() {
         return Ok(Val::NULL);

@@ -51,8 +51,7 @@ pub(super) fn coerce<'v>(value: &'v Val<'_>) -> Result<std::borrow::Cow<'v, [u8]
 
 /// `"Jan  1 00:00:05:6"`: the time of a timestamp as C's `ctime` writes it, and its increment.
 fn timestamp_text(t: u64) -> String {
-    const MONTHS: [&str; 12] =
-        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     let civil = Civil::from_millis((t >> 32) as i64 * 1000);
     let month = MONTHS.get(civil.month as usize - 1).copied().unwrap_or_default();
     let (day, hour, minute, second) = (civil.day, civil.hour, civil.minute, civil.second);

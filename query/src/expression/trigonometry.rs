@@ -99,9 +99,7 @@ fn atan2<'a>(_: &Scope<'a>, y: Val<'a>, x: Val<'a>) -> Result<Val<'a>> {
 fn degrees_to_radians<'a>(_: &Scope<'a>, value: Val<'a>) -> Result<Val<'a>> {
     Ok(match numeric_operand("$degreesToRadians", &value)? {
         None => Val::NULL,
-        Some(Number::Decimal(d)) => {
-            Val::Value(Value::Decimal128(arithmetic::multiply(d, elementary::divide_pi(180))))
-        }
+        Some(Number::Decimal(d)) => Val::Value(Value::Decimal128(arithmetic::multiply(d, elementary::divide_pi(180)))),
         Some(number) => Val::from(number.to_f64() * (std::f64::consts::PI / 180.0)),
     })
 }

@@ -9,18 +9,8 @@ use crate::expression::{Node, ParseContext, Scope, Val, fail, parse, type_name};
 
 pub(super) const OPERATORS: &[Entry] = &[Entry::parsed("$dateFromParts", parse_date_from_parts)];
 
-const PARTS: [&str; 10] = [
-    "year",
-    "month",
-    "day",
-    "hour",
-    "minute",
-    "second",
-    "millisecond",
-    "isoWeekYear",
-    "isoWeek",
-    "isoDayOfWeek",
-];
+const PARTS: [&str; 10] =
+    ["year", "month", "day", "hour", "minute", "second", "millisecond", "isoWeekYear", "isoWeek", "isoDayOfWeek"];
 const ZONE: usize = 10;
 
 static FIELDS: Named = Named {

@@ -621,7 +621,9 @@ fn twelve_hours(hour: i64, word: &str) -> Option<i64> {
 }
 
 fn month_number(word: &str) -> Option<i64> {
-    let matches = |name: &&str| **name == *word || word.len() == 3 && name.starts_with(word) || word == "sept" && name.starts_with("sep");
+    let matches = |name: &&str| {
+        **name == *word || word.len() == 3 && name.starts_with(word) || word == "sept" && name.starts_with("sep")
+    };
     MONTHS.iter().position(|name| matches(&name)).map(|place| place as i64 + 1)
 }
 
@@ -692,7 +694,8 @@ fn parse_with_format(text: &str, pattern: &str) -> Result<Parsed> {
     let mut scanner = Scanner { text: text.as_bytes(), at: 0, found: Parsed::default() };
     let mut rest = pattern.bytes();
     while let Some(byte) = rest.next() {
-        let read = if byte == b'%' { rest.next().and_then(|letter| scanner.directive(letter)) } else { scanner.literal(byte) };
+        let read =
+            if byte == b'%' { rest.next().and_then(|letter| scanner.directive(letter)) } else { scanner.literal(byte) };
         if read.is_none() {
             return invalid(&format!("the date '{text}' does not follow its format at byte {}", scanner.at));
         }
@@ -761,7 +764,9 @@ impl Scanner<'_> {
     fn zone_directive(&mut self) -> Option<()> {
         match self.text.get(self.at)? {
             b'+' | b'-' => {
-                let end = self.at + 1 + self.text[self.at + 1..].iter().take_while(|b| b.is_ascii_digit() || **b == b':').count();
+                let end = self.at
+                    + 1
+                    + self.text[self.at + 1..].iter().take_while(|b| b.is_ascii_digit() || **b == b':').count();
                 let offset = parse_offset(std::str::from_utf8(self.text.get(self.at..end)?).ok()?)?;
                 self.at = end;
                 self.found.offset = Some(offset);
@@ -823,8 +828,20 @@ mod tests {
     #[test]
     fn what_is_no_date_is_refused() {
         for text in [
-            "", "hello", "12:30", "2024", "2024-060", "2024-02-30", "2024-13-01", "2024-02-29T24:00:00Z",
-            "2024-02-29T25:00", "2024-02-29T12:60", "2024-02-29 12", "now", "02/29", "2024-02-29T12:30:15 America/New_York",
+            "",
+            "hello",
+            "12:30",
+            "2024",
+            "2024-060",
+            "2024-02-30",
+            "2024-13-01",
+            "2024-02-29T24:00:00Z",
+            "2024-02-29T25:00",
+            "2024-02-29T12:60",
+            "2024-02-29 12",
+            "now",
+            "02/29",
+            "2024-02-29T12:30:15 America/New_York",
         ] {
             assert_eq!(read(text), "241", "{text}");
         }

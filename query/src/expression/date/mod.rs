@@ -4,8 +4,8 @@
 //! and back for any 64-bit value, [`zone`] finds offsets from UTC. Operators read dates, timestamps and the
 //! times inside ObjectIds alike.
 
-pub(crate) mod calendar;
 mod arithmetic;
+pub(crate) mod calendar;
 mod difference;
 mod from_parts;
 mod from_string;

@@ -42,7 +42,9 @@ fn date_trunc<'a>(scope: &Scope<'a>, operands: &'a [Option<Node>]) -> Result<Val
         }
         bin = match size.get().and_then(|v| v.as_exact_i64()) {
             Some(bin) => bin,
-            None => return fail(5_439_017, format!("$dateTrunc's binSize must be an integer, not {}", type_name(&size))),
+            None => {
+                return fail(5_439_017, format!("$dateTrunc's binSize must be an integer, not {}", type_name(&size)));
+            }
         };
         if bin <= 0 {
             return fail(5_439_018, format!("$dateTrunc's binSize must be positive, not {bin}"));

@@ -104,12 +104,7 @@ fn evaluate_at(function: Elementary, x: Decimal) -> Decimal {
     let cc = &mut constants;
     let exact = matches!(
         function,
-        Elementary::Exp
-            | Elementary::Sin
-            | Elementary::Cos
-            | Elementary::Tan
-            | Elementary::Sinh
-            | Elementary::Cosh
+        Elementary::Exp | Elementary::Sin | Elementary::Cos | Elementary::Tan | Elementary::Sinh | Elementary::Cosh
     );
     let x = if exact { to_binary(x, cc) } else { to_quad(x, cc) };
     let (p, m) = (WORKING_BITS, LOOSE);
@@ -317,7 +312,9 @@ mod tests {
 
     #[test]
     fn values_are_those_of_a_real_server() {
-        use Elementary::{Acos, Acosh, Asin, Asinh, Atan, Atanh, Cos, Cosh, Exp, Ln, Log2, Log10, Sin, Sinh, Tan, Tanh};
+        use Elementary::{
+            Acos, Acosh, Asin, Asinh, Atan, Atanh, Cos, Cosh, Exp, Ln, Log2, Log10, Sin, Sinh, Tan, Tanh,
+        };
         check(Exp, "2.5", "12.18249396070347343807017595116797");
         check(Exp, "1E+3", "1.970071114017046993888879352243323E+434");
         check(Exp, "-2.5", "0.08208499862389879516952867446715980");
