@@ -5,6 +5,7 @@
 pub mod collation;
 pub mod expression;
 pub mod filter;
+pub mod plan;
 pub mod projection;
 pub mod regex;
 pub mod sort;

@@ -110,7 +110,7 @@ pub(crate) fn check_name(name: &str) -> Result<()> {
 /// # Errors
 /// 9 unless it starts with a lower-case letter (or a letter beyond ASCII) and goes on with letters,
 /// digits and underscores; `CURRENT` is allowed, it rebinds what `"$a"` refers to.
-pub(crate) fn check_variable_name(name: &str) -> Result<()> {
+pub fn check_variable_name(name: &str) -> Result<()> {
     let fail = |why: &str| Err(Error::new(code::FAILED_TO_PARSE, format!("'{name}' {why}")));
     if name == "CURRENT" {
         return Ok(());

@@ -57,6 +57,7 @@ use bindery_document::{Builder, Doc, Error, OwnedValue, Result, Value};
 
 pub use comparison::Comparison;
 pub use dependencies::Dependencies;
+pub use field_path::check_variable_name;
 pub use parse::ParseContext;
 pub use scope::{Scope, StringOrder};
 pub use value::Val;

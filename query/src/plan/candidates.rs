@@ -1,0 +1,251 @@
+//! Candidates: every plan worth weighing for a question.
+//!
+//! A conjunction is served by one index, or by a disjunction inside it; a disjunction by an index for every
+//! branch. Whole indexes are candidates where they spare a sort. Without any of them the collection is scanned.
+
+use std::sync::Arc;
+
+use bindery_document::Result;
+
+use super::access::{Access, accesses, conjuncts, predicates, whole_index};
+use super::finish::finish;
+use super::ordering::{Provided, provided};
+use super::{IndexDescription, IndexScan, Mode, Plan, Query, ScanDirection, Statistics};
+use crate::filter::Filter;
+
+/// What is being planned.
+pub(super) struct Planning<'p> {
+    pub(super) query: &'p Query,
+    pub(super) indexes: &'p [IndexDescription<'p>],
+    pub(super) statistics: &'p dyn Statistics,
+    pub(super) mode: Mode,
+    /// The only index that may be used.
+    pub(super) hinted: Option<usize>,
+}
+
+/// How documents are found, before sort, skip, limit and projection.
+#[derive(Clone)]
+pub(super) struct Source {
+    /// Gives record ids.
+    pub(super) plan: Plan,
+    /// What the documents must still match.
+    pub(super) residual: Option<Arc<Filter>>,
+    /// Whether the sort's order is given already.
+    pub(super) sorted: bool,
+    /// The access behind it, if it is one scan or a merge of scans of one index.
+    pub(super) access: Option<Access>,
+    /// Whether it is a scan of the collection, which gives documents.
+    pub(super) is_collection: bool,
+}
+
+impl Planning<'_> {
+    fn usable(&self) -> impl Iterator<Item = (usize, &IndexDescription<'_>)> {
+        self.indexes.iter().enumerate().filter(|(position, index)| match self.hinted {
+            Some(hinted) => *position == hinted,
+            None => !index.hidden,
+        })
+    }
+
+    /// Whether the order of strings in an index is the query's.
+    fn same_collation(&self, index: &IndexDescription<'_>) -> bool {
+        match (index.collation, &self.query.collation) {
+            (None, None) => true,
+            (Some(a), Some(b)) => a.spec() == b.spec(),
+            _ => false,
+        }
+    }
+
+    /// All whole plans, in MongoDB's order of enumeration.
+    ///
+    /// # Errors
+    /// Those of weighing the branches of a disjunction.
+    pub(super) fn candidates(&self) -> Result<Vec<Plan>> {
+        let mut sources = self.sources(&self.query.filter)?;
+        let gives_order = sources.iter().any(|source| source.sorted);
+        if let Some(sort) = &self.query.sort
+            && !gives_order
+        {
+            for (position, index) in self.usable() {
+                // Such indexes leave documents out.
+                if (index.sparse || index.partial.is_some()) && self.hinted.is_none() {
+                    continue;
+                }
+                let access = whole_index(position, index, self.query, conjuncts(&self.query.filter));
+                if let Some(Provided::Scan(direction)) = provided(&access, index, sort, self.same_collation(index)) {
+                    sources.push(self.scan(access, direction, true));
+                }
+            }
+        }
+        if sources.is_empty()
+            && let Some(hinted) = self.hinted
+        {
+            let index = &self.indexes[hinted];
+            let access = whole_index(hinted, index, self.query, conjuncts(&self.query.filter));
+            sources.push(self.scan(access, ScanDirection::Forward, self.query.sort.is_none()));
+        }
+        if self.mode == Mode::Bindery && self.hinted.is_none() {
+            sources.extend(super::intersect::sources(self, &sources));
+        }
+        let unbounded = sources.is_empty() || (self.mode == Mode::Bindery && self.hinted.is_none());
+        if unbounded {
+            sources.push(collection_scan(self.query, ScanDirection::Forward));
+        }
+        Ok(sources.into_iter().map(|source| finish(self, source)).collect())
+    }
+
+    /// The ways to find the documents that match a filter by indexes.
+    pub(super) fn sources(&self, filter: &Filter) -> Result<Vec<Source>> {
+        match filter {
+            Filter::Or(branches) => Ok(self.disjunction(branches, &[])?.into_iter().collect()),
+            _ => self.conjunction(conjuncts(filter)),
+        }
+    }
+
+    fn conjunction(&self, conjuncts: &[Filter]) -> Result<Vec<Source>> {
+        let predicates = predicates(conjuncts);
+        let mut sources = Vec::new();
+        for access in self.all_accesses(conjuncts, &predicates) {
+            sources.push(self.ordered(access));
+        }
+        for (position, conjunct) in conjuncts.iter().enumerate() {
+            if let Filter::Or(branches) = conjunct {
+                let rest: Vec<Filter> =
+                    conjuncts.iter().enumerate().filter(|(n, _)| *n != position).map(|(_, c)| c.clone()).collect();
+                sources.extend(self.disjunction(branches, &rest)?);
+            }
+        }
+        Ok(sources)
+    }
+
+    /// All accesses of all indexes to a conjunction.
+    pub(super) fn all_accesses(
+        &self,
+        conjuncts: &[Filter],
+        predicates: &[super::access::Predicate<'_>],
+    ) -> Vec<Access> {
+        let mut all = Vec::new();
+        for (position, index) in self.usable() {
+            if index.partial.is_some_and(|partial| !super::partial::implies(conjuncts, partial)) {
+                continue;
+            }
+            if index.key.iter().any(|e| e.key.ends_with(b"$**")) {
+                all.extend(super::wildcard::accesses(position, index, self.query, conjuncts, predicates));
+            } else {
+                all.extend(accesses(position, index, self.query, conjuncts, predicates));
+            }
+        }
+        all
+    }
+
+    /// A scan, in the sort's direction if it gives the order.
+    fn ordered(&self, access: Access) -> Source {
+        let index = &self.indexes[access.index];
+        let Some(sort) = &self.query.sort else {
+            return self.scan(access, ScanDirection::Forward, true);
+        };
+        match provided(&access, index, sort, self.same_collation(index)) {
+            None => self.scan(access, ScanDirection::Forward, false),
+            Some(Provided::Scan(direction)) => self.scan(access, direction, true),
+            Some(Provided::Merge(parts, direction)) => {
+                let inputs = parts.iter().map(|part| self.scan(part.clone(), direction, true).plan).collect();
+                let plan = Plan::SortMerge { inputs, order: Arc::clone(sort) };
+                Source { plan, residual: access.residual(), sorted: true, access: Some(access), is_collection: false }
+            }
+        }
+    }
+
+    fn scan(&self, access: Access, direction: ScanDirection, sorted: bool) -> Source {
+        let index = &self.indexes[access.index];
+        let plan = Plan::IndexScan(IndexScan {
+            index: access.index,
+            bounds: access.index_bounds(),
+            direction,
+            filter: super::access::conjunction(&access.key_filter),
+            dedupe: index.is_multikey,
+        });
+        Source { plan, residual: access.residual(), sorted, access: Some(access), is_collection: false }
+    }
+
+    /// The union of the best way for each branch; none if a branch has no index.
+    fn disjunction(&self, branches: &[Filter], rest: &[Filter]) -> Result<Option<Source>> {
+        let mut parts = Vec::new();
+        for branch in branches {
+            let sources = self.sources(branch)?;
+            match sources.len() {
+                0 => return Ok(None),
+                1 => parts.extend(sources),
+                _ => {
+                    let plans: Vec<Plan> = sources.iter().map(|source| fetched(source.clone())).collect();
+                    let best = self.best(&plans);
+                    parts.extend(sources.into_iter().nth(best));
+                }
+            }
+        }
+        let residual = super::access::conjunction(rest);
+        if let Some(merged) = self.merge_leaves(&parts) {
+            let sorted = self.query.sort.is_none();
+            return Ok(Some(Source { residual, sorted: sorted || merged.sorted, ..merged }));
+        }
+        let order = self.query.sort.as_ref().filter(|_| parts.iter().all(|part| part.sorted));
+        let sorted = order.is_some() || self.query.sort.is_none();
+        let inputs: Vec<Plan> = parts.into_iter().map(fetched_if_needed).collect();
+        let plan = match order {
+            Some(order) => Plan::SortMerge { inputs, order: Arc::clone(order) },
+            None => Plan::Or { inputs },
+        };
+        Ok(Some(Source { plan, residual, sorted, access: None, is_collection: false }))
+    }
+
+    /// Branches that bound the same single field of the same index become one scan.
+    fn merge_leaves(&self, parts: &[Source]) -> Option<Source> {
+        let accesses: Vec<&Access> = parts.iter().map(|part| part.access.as_ref()).collect::<Option<_>>()?;
+        let first = accesses.first()?;
+        let mergeable = accesses
+            .iter()
+            .all(|a| a.index == first.index && a.fields.len() == 1 && a.residual.is_empty() && a.key_filter.is_empty());
+        if !mergeable || parts.len() < 2 {
+            return None;
+        }
+        let axis = super::interval::Axis { collation: self.indexes[first.index].collation };
+        let mut merged = Access::clone(first);
+        merged.fields[0].1 = axis.unite(accesses.iter().flat_map(|a| a.fields[0].1.iter().cloned()).collect());
+        Some(self.ordered(merged))
+    }
+
+    /// The best of some plans: by trial where the data can be tried, else by cost.
+    pub(super) fn best(&self, plans: &[Plan]) -> usize {
+        if self.mode == Mode::MongoDb
+            && let Some(best) = self.statistics.try_out(plans)
+        {
+            return best;
+        }
+        let costs: Vec<f64> = plans.iter().map(|plan| super::cost::cost(plan, self.statistics)).collect();
+        let least = (0..plans.len()).min_by(|a, b| costs[*a].total_cmp(&costs[*b]));
+        least.unwrap_or(0)
+    }
+}
+
+/// The whole collection.
+pub(super) fn collection_scan(query: &Query, direction: ScanDirection) -> Source {
+    let filter = match &*query.filter {
+        Filter::AlwaysTrue => None,
+        _ => Some(Arc::clone(&query.filter)),
+    };
+    Source {
+        plan: Plan::CollectionScan { filter, direction },
+        residual: None,
+        sorted: query.sort.is_none(),
+        access: None,
+        is_collection: true,
+    }
+}
+
+/// A source that gives documents.
+pub(super) fn fetched(source: Source) -> Plan {
+    Plan::Fetch { input: Box::new(source.plan), filter: source.residual }
+}
+
+/// A source of record ids; documents are looked at only if the filter needs them.
+fn fetched_if_needed(source: Source) -> Plan {
+    if source.residual.is_some() { fetched(source) } else { source.plan }
+}

@@ -1,0 +1,106 @@
+//! What comes after documents are found: fetch, sort, skip, projection, limit, in the order in which they touch the
+//! least.
+
+use bindery_document::Kind;
+
+use super::candidates::{Planning, Source};
+use super::{Plan, ProjectionKind, Purpose, Shape};
+
+/// A whole plan from a source.
+pub(super) fn finish(planning: &Planning<'_>, source: Source) -> Plan {
+    let query = planning.query;
+    let covered = covers(planning, &source);
+    let needs_documents = !source.is_collection && !covered;
+    let Source { plan, residual, sorted, access, is_collection } = source;
+    let must_match = residual.is_some();
+    let mut plan = plan;
+    let mut fetched = is_collection || !needs_documents;
+    let sort = query.sort.as_ref().filter(|_| !sorted);
+    let limit = query.limit.map(|limit| limit.saturating_add(query.skip));
+
+    // Record ids are sorted before documents are fetched if the keys hold what they are sorted by.
+    let keys_hold_order = sort.is_some_and(|sort| {
+        let holds = |path: &str| {
+            access.as_ref().is_some_and(|a| {
+                let found = a.fields.iter().position(|(p, _)| p == path);
+                found.is_some_and(|n| !a.multikey[n]) && !planning.indexes[a.index].is_multikey
+            })
+        };
+        sort.fields().iter().all(|field| holds(&field.path))
+            && access.as_ref().is_some_and(|a| {
+                let index = &planning.indexes[a.index];
+                index.collation.is_none() && !index.key.iter().any(|e| e.value().as_str().is_some())
+            })
+    });
+    if needs_documents && (must_match || (sort.is_some() && !keys_hold_order)) {
+        plan = Plan::Fetch { input: Box::new(plan), filter: residual };
+        fetched = true;
+    }
+    let shape = query.shape.as_ref();
+    // A covered projection that keeps what is sorted by comes first, as there is less to hold then.
+    let project_first = covered && sort.is_some() && limit.is_none() && keeps_sort(query.shape.as_deref(), sort);
+    let mut projected = false;
+    if project_first && let Some(shape) = shape {
+        plan = Plan::Project { input: Box::new(plan), shape: shape.clone(), kind: ProjectionKind::Covered };
+        projected = true;
+    }
+    if let Some(order) = sort {
+        plan = Plan::Sort { input: Box::new(plan), order: order.clone(), limit };
+    }
+    if query.skip > 0 {
+        plan = Plan::Skip { input: Box::new(plan), count: query.skip };
+    }
+    if needs_documents && !fetched && query.purpose == Purpose::Documents && !query.return_key {
+        plan = Plan::Fetch { input: Box::new(plan), filter: None };
+    }
+    if query.return_key {
+        plan = Plan::ReturnKey { input: Box::new(plan) };
+    } else if let Some(shape) = shape.filter(|_| !projected) {
+        let kind = kind_of(shape, covered);
+        plan = Plan::Project { input: Box::new(plan), shape: shape.clone(), kind };
+    }
+    match query.limit {
+        // A sort keeps no more than the limit already.
+        Some(count) if sort.is_none() => Plan::Limit { input: Box::new(plan), count },
+        _ => plan,
+    }
+}
+
+fn kind_of(shape: &Shape, covered: bool) -> ProjectionKind {
+    match (covered, shape.projection.is_simple()) {
+        (true, true) => ProjectionKind::Covered,
+        (true, false) => ProjectionKind::CoveredDefault,
+        (false, true) => ProjectionKind::Simple,
+        (false, false) => ProjectionKind::Default,
+    }
+}
+
+fn keeps_sort(shape: Option<&Shape>, sort: Option<&std::sync::Arc<crate::sort::Sort>>) -> bool {
+    let Some(paths) = shape.and_then(|shape| shape.projection.included_paths()) else { return false };
+    sort.is_some_and(|sort| sort.fields().iter().all(|field| paths.iter().any(|path| **path == *field.path)))
+}
+
+/// Whether index keys hold all that is asked for, so that no document is needed.
+fn covers(planning: &Planning<'_>, source: &Source) -> bool {
+    let query = planning.query;
+    let Some(access) = source.access.as_ref().filter(|_| source.residual.is_none()) else { return false };
+    let index = &planning.indexes[access.index];
+    let holds = |path: &str| {
+        let is_plain = |value: bindery_document::Value<'_>| value.kind() != Kind::String;
+        let at = index.key.iter().position(|e| e.key_str() == path && is_plain(e.value()));
+        at.is_some_and(|n| index.multikey.field(n).is_empty())
+    };
+    if index.collation.is_some() {
+        return false;
+    }
+    if query.return_key {
+        return true;
+    }
+    match (&query.purpose, query.shape.as_deref()) {
+        (Purpose::Count, _) => true,
+        (_, Some(shape)) if shape.position.is_none() && shape.sort_key.is_none() => {
+            shape.projection.included_paths().is_some_and(|paths| paths.iter().all(|path| holds(path)))
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,100 @@
+//! Wildcard indexes: for each constrained path, the index on that path which a wildcard index contains.
+//!
+//! Keys are (path, value): a scan is bounded to one path. What is missing has no key, so a wildcard index serves
+//! as a sparse one does; objects are not in it as a whole, and empty arrays are.
+
+use bindery_document::{Kind, OwnedValue, Value};
+
+use super::access::{Access, Predicate};
+use super::bounds::Interval;
+use super::interval::{Axis, whole};
+use super::predicate::{Field, Tightness, bounds};
+use super::{IndexDescription, Query};
+use crate::filter::Filter;
+
+/// Every way in which a wildcard index can bound a conjunction: by one predicate each.
+pub(super) fn accesses(
+    position: usize,
+    index: &IndexDescription<'_>,
+    query: &Query,
+    conjuncts: &[Filter],
+    predicates: &[Predicate<'_>],
+) -> Vec<Access> {
+    let mut found: Vec<Access> = Vec::new();
+    let mut done: Vec<&str> = Vec::new();
+    for predicate in predicates {
+        let path = predicate.path.as_str();
+        // A number in a path may be a position, which the index does not know.
+        let has_number = path.split('.').any(|part| part.bytes().all(|b| b.is_ascii_digit()));
+        if has_number || !index.wildcard_projection.covers(path) || asks_for_objects(predicate.filter) {
+            continue;
+        }
+        let is_array = |at: &str| index.wildcard_multikey.contains(at);
+        let multikey = path.match_indices('.').map(|(at, _)| &path[..at]).chain([path]).any(is_array);
+        let axis = Axis { collation: index.collation };
+        let same_collation = match (index.collation, &query.collation) {
+            (None, None) => true,
+            (Some(a), Some(b)) => a.spec() == b.spec(),
+            _ => false,
+        };
+        let field = Field { axis, multikey, sparse: true, same_collation };
+        let is_negation = matches!(predicate.filter, Filter::Not(_));
+        let Some((intervals, tightness)) = bounds(predicate.filter, field).filter(|_| !is_negation) else { continue };
+        let is_whole_conjunct = std::ptr::eq(&conjuncts[predicate.conjunct], predicate.filter);
+        let exact = tightness == Tightness::Exact && is_whole_conjunct && !multikey;
+        // Several predicates on one path that is no array are intersected.
+        if !multikey
+            && done.contains(&path)
+            && let Some(access) = found.iter_mut().find(|access| access.fields[1].0 == path)
+        {
+            access.fields[1].1 = axis.intersect(&access.fields[1].1, &intervals);
+            if exact {
+                access.residual.retain(|filter| *filter != conjuncts[predicate.conjunct]);
+            }
+            continue;
+        }
+        done.push(path);
+        let mut residual = conjuncts.to_vec();
+        if exact {
+            residual.remove(predicate.conjunct);
+        }
+        let is_whole = matches!(predicate.filter, Filter::Exists(_));
+        let values = if is_whole { whole() } else { intervals };
+        found.push(Access {
+            index: position,
+            fields: vec![("$_path".to_owned(), paths(path, &values)), (path.to_owned(), values)],
+            descending: vec![false, false],
+            residual,
+            key_filter: Vec::new(),
+            is_bounded: true,
+            multikey: vec![multikey, multikey],
+        });
+    }
+    found
+}
+
+/// The stretch of paths: the one asked for; for bounds that embedded documents lie within, what is below it too.
+fn paths(path: &str, values: &[Interval]) -> Vec<Interval> {
+    let mut intervals = vec![Interval::point(OwnedValue::new(Value::from(path)))];
+    let holds_objects = values.iter().any(|i| i.start.kind() == Kind::MinKey && i.end.kind() == Kind::MaxKey);
+    if holds_objects {
+        let (from, to) = (format!("{path}."), format!("{path}/"));
+        intervals.push(super::interval::between(Value::from(from.as_str()), true, Value::from(to.as_str()), false));
+    }
+    intervals
+}
+
+/// Whether the predicate asks for what a wildcard index does not hold: objects, and arrays as a whole.
+fn asks_for_objects(filter: &Filter) -> bool {
+    let is_object = |value: &OwnedValue| match value.value() {
+        Value::Document(_) | Value::Array(_) => true,
+        Value::Null | Value::Undefined | Value::MinKey | Value::MaxKey => true,
+        _ => false,
+    };
+    match filter {
+        Filter::Compare(test) => is_object(&test.operand),
+        Filter::In(test) => test.values.iter().any(is_object),
+        Filter::Type(_) | Filter::ElemMatchValue(_) => true,
+        _ => false,
+    }
+}
