@@ -129,6 +129,8 @@ codes! {
     NO_SUCH_TRANSACTION = 251 "NoSuchTransaction";
     OPERATION_NOT_SUPPORTED_IN_TRANSACTION = 263 "OperationNotSupportedInTransaction";
     NO_QUERY_EXECUTION_PLANS = 291 "NoQueryExecutionPlans";
+    AMBIGUOUS_INDEX_KEY_PATTERN = 181 "AmbiguousIndexKeyPattern";
+    MERGE_STAGE_NO_MATCHING_DOCUMENT = 13113 "MergeStageNoMatchingDocument";
     QUERY_EXCEEDED_MEMORY_LIMIT = 292 "QueryExceededMemoryLimitNoDiskUseAllowed";
     API_STRICT_ERROR = 323 "APIStrictError";
     API_VERSION_ERROR = 322 "APIVersionError";

@@ -271,7 +271,7 @@ fn numeric_edges_come_back_exactly() {
 #[test]
 fn byte_order_is_value_order_for_random_pairs() {
     let mut random = Random(0x5EED_0001);
-    for _ in 0..15_000 {
+    for _ in 0..40_000 {
         let (a, b) = (random_value(&mut random, 0), random_value(&mut random, 0));
         let wanted = compare(&a.value(), &b.value());
         let keys = |directions| (key_of(&[&a], directions), key_of(&[&b], directions));
@@ -285,7 +285,7 @@ fn byte_order_is_value_order_for_random_pairs() {
 #[test]
 fn byte_order_is_value_order_for_random_numbers() {
     let mut random = Random(0x5EED_0002);
-    for _ in 0..15_000 {
+    for _ in 0..40_000 {
         let (a, b) = (random_number(&mut random).into(), random_number(&mut random).into());
         let (x, y) = (key_of(&[&a], Directions::ASCENDING), key_of(&[&b], Directions::ASCENDING));
         assert_order(&a, &b, x.as_bytes(), y.as_bytes(), compare(&a.value(), &b.value()));
@@ -296,7 +296,7 @@ fn byte_order_is_value_order_for_random_numbers() {
 #[test]
 fn random_values_come_back_exactly() {
     let mut random = Random(0x5EED_0003);
-    for _ in 0..12_000 {
+    for _ in 0..20_000 {
         let value = random_value(&mut random, 0);
         assert_round_trip(&value, Directions::ASCENDING);
         assert_round_trip(&value, descending());
@@ -306,7 +306,7 @@ fn random_values_come_back_exactly() {
 #[test]
 fn compound_keys_order_field_by_field_and_bounds_enclose_prefixes() {
     let mut random = Random(0x5EED_0004);
-    for _ in 0..12_000 {
+    for _ in 0..20_000 {
         let mut directions = Directions::ASCENDING;
         for field in 0..3 {
             directions.set(field, random.pick(&[Direction::Ascending, Direction::Descending]));

@@ -44,6 +44,11 @@ impl Keys {
         Keys::default()
     }
 
+    /// Forgets all keys and keeps the memory: for a document that the index leaves out.
+    pub fn clear(&mut self) {
+        self.reset(0);
+    }
+
     /// The number of keys.
     pub fn len(&self) -> usize {
         self.spans.len()
