@@ -1,1 +1,31 @@
-//! placeholder
+//! Collections, the executor, the write door and the commands: the crate that owns the data.
+//!
+//! This is the only place with locks, clocks and (later) files. Everything goes through one door,
+//! [`Database::run_command`]; the [typed API](typed) puts its questions into the same commands.
+//!
+//! ```text
+//! command/     arguments read and checked, one file a command
+//! execute/     questions compiled, planned and run on a snapshot
+//! write/       the write door: a record and its index entries change together, or not at all
+//! collection/  documents, indexes and options as one state
+//! catalog, cursor, clock, trace   names, open cursors, time and ids, what was touched
+//! ```
+
+mod catalog;
+mod clock;
+mod collection;
+mod command;
+mod cursor;
+mod database;
+mod execute;
+mod namespace;
+mod trace;
+pub mod typed;
+mod write;
+
+pub use bindery_document::{Error, Result};
+pub use clock::Clock;
+pub use database::{Database, Options, Planner};
+pub use namespace::STORED_SUFFIX;
+pub use trace::{Access, Trace, Work};
+pub use typed::{Collection, Cursor, IndexModel};

@@ -1,0 +1,126 @@
+//! A collection: documents, indexes and options, as one state that readers see whole.
+//!
+//! Readers clone an `Arc` of the [`State`] and read it without a lock. A writer holds the collection's
+//! write lock for one command and changes the state in place while it is the only owner; pages that a
+//! snapshot still holds are copied first. So a reader waits for one document's write at most, and never
+//! sees half of it.
+
+mod index;
+mod options;
+mod partial;
+mod spec;
+
+use std::sync::Arc;
+
+use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use bindery_index::Records;
+
+use crate::write::Scratch;
+
+pub(crate) use index::{Index, IndexMeta};
+pub(crate) use options::{CollectionOptions, ValidationAction, ValidationLevel, append_number};
+pub(crate) use spec::{IndexSpec, index_name, same_documents};
+
+/// Documents and indexes at one moment. Cloning one shares all pages.
+#[derive(Clone)]
+pub(crate) struct State {
+    /// The documents.
+    pub(crate) records: Records,
+    /// The indexes; `_id` first.
+    pub(crate) indexes: Vec<Index>,
+    /// The options in force.
+    pub(crate) options: Arc<CollectionOptions>,
+}
+
+impl State {
+    /// The position of the index with this name.
+    pub(crate) fn index_named(&self, name: &str) -> Option<usize> {
+        self.indexes.iter().position(|index| index.meta.spec.name == name)
+    }
+
+    /// The index on `_id`, which every plain collection has.
+    pub(crate) fn id_index(&self) -> Option<&Index> {
+        self.indexes.first().filter(|index| index.meta.is_id)
+    }
+}
+
+/// A collection, shared by everybody who has its name.
+pub(crate) struct Collection {
+    /// Identifies the collection through renames.
+    pub(crate) uuid: [u8; 16],
+    state: RwLock<Arc<State>>,
+    writer: Mutex<Scratch>,
+}
+
+impl Collection {
+    /// A collection with this state.
+    pub(crate) fn new(uuid: [u8; 16], state: State) -> Collection {
+        Collection { uuid, state: RwLock::new(Arc::new(state)), writer: Mutex::default() }
+    }
+
+    /// A copy that goes its own way; shares all pages until either side writes.
+    pub(crate) fn fork(&self) -> Collection {
+        Collection { uuid: self.uuid, state: RwLock::new(self.snapshot()), writer: Mutex::default() }
+    }
+
+    /// The state at this moment; it does not change while it is held, and writers copy what they touch.
+    pub(crate) fn snapshot(&self) -> Arc<State> {
+        Arc::clone(&self.state.read())
+    }
+
+    /// The state for a look that ends at once; writers wait meanwhile, and copy nothing.
+    pub(crate) fn peek(&self) -> RwLockReadGuard<'_, Arc<State>> {
+        self.state.read()
+    }
+
+    /// Becomes the one writer until the guard is dropped.
+    pub(crate) fn lock_for_writing(&self) -> WriteGuard<'_> {
+        WriteGuard { collection: self, scratch: self.writer.lock() }
+    }
+}
+
+/// The right to change a collection.
+pub(crate) struct WriteGuard<'a> {
+    collection: &'a Collection,
+    scratch: MutexGuard<'a, Scratch>,
+}
+
+impl WriteGuard<'_> {
+    /// The state as it is; it only changes through [`WriteGuard::change`].
+    pub(crate) fn snapshot(&self) -> Arc<State> {
+        self.collection.snapshot()
+    }
+
+    /// The state for reading, without a copy being due at the next change.
+    pub(crate) fn peek(&self) -> RwLockReadGuard<'_, Arc<State>> {
+        self.collection.peek()
+    }
+
+    /// The state for one change that readers must see whole: they wait while the result is held.
+    pub(crate) fn change(&self) -> StateMut<'_> {
+        StateMut { guard: self.collection.state.write() }
+    }
+
+    /// As [`WriteGuard::change`], with the memory that writes use again.
+    pub(crate) fn change_with_scratch(&mut self) -> (StateMut<'_>, &mut Scratch) {
+        (StateMut { guard: self.collection.state.write() }, &mut self.scratch)
+    }
+}
+
+/// The state, being changed.
+pub(crate) struct StateMut<'a> {
+    guard: RwLockWriteGuard<'a, Arc<State>>,
+}
+
+impl StateMut<'_> {
+    /// The state before anything is changed; copies nothing.
+    pub(crate) fn peek(&self) -> &State {
+        &self.guard
+    }
+
+    /// The state. Snapshots that are still held keep the old one, sharing the pages that do not change.
+    pub(crate) fn get(&mut self) -> &mut State {
+        Arc::make_mut(&mut self.guard)
+    }
+}

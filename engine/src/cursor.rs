@@ -1,0 +1,174 @@
+//! Cursors that live on the server between `find`, `aggregate` and `getMore`.
+//!
+//! A cursor owns the snapshot it reads, so that it sees one moment however long it lives. While a
+//! `getMore` runs, its cursor is taken out of the registry; there is no lock held meanwhile.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use bindery_document::{Builder, Doc, Error, Result, code};
+use parking_lot::Mutex;
+
+use crate::trace::Cx;
+
+/// The bytes that a batch may hold; one document more than fits is left for the next.
+const BATCH_BYTES: usize = 16 * 1024 * 1024;
+
+/// The number of documents in a first batch when the client does not say.
+pub(crate) const FIRST_BATCH: u64 = 101;
+
+/// Result documents, one at a time.
+pub(crate) trait Rows: Send {
+    /// Moves to the next document; false at the end.
+    fn advance(&mut self, cx: &mut Cx<'_>) -> Result<bool>;
+    /// The document moved to.
+    fn current(&self) -> Doc<'_>;
+}
+
+/// Result documents that are there already.
+pub(crate) struct Buffered {
+    rows: std::vec::IntoIter<bindery_document::DocBuf>,
+    current: bindery_document::DocBuf,
+}
+
+impl Buffered {
+    pub(crate) fn new(rows: Vec<bindery_document::DocBuf>) -> Buffered {
+        Buffered { rows: rows.into_iter(), current: bindery_document::DocBuf::new() }
+    }
+}
+
+impl Rows for Buffered {
+    fn advance(&mut self, _cx: &mut Cx<'_>) -> Result<bool> {
+        Ok(self.rows.next().map(|row| self.current = row).is_some())
+    }
+    fn current(&self) -> Doc<'_> {
+        self.current.doc()
+    }
+}
+
+/// A cursor and what it needs to go on.
+pub(crate) struct ServerCursor {
+    /// Database and collection, as `getMore` must name them.
+    pub(crate) namespace: String,
+    /// The results.
+    pub(crate) rows: Box<dyn Rows>,
+    /// Whether `rows` has moved to a document that did not fit the last batch.
+    pub(crate) pending: bool,
+    /// Whether the cursor waits for more at its end (capped collections).
+    pub(crate) tailable: bool,
+}
+
+impl ServerCursor {
+    pub(crate) fn new(namespace: String, rows: Box<dyn Rows>) -> ServerCursor {
+        ServerCursor { namespace, rows, pending: false, tailable: false }
+    }
+
+    /// Appends up to `limit` documents as array elements; true when the results are at their end.
+    pub(crate) fn fill(&mut self, limit: u64, out: &mut Builder, cx: &mut Cx<'_>) -> Result<bool> {
+        let start = out.len();
+        let mut count = 0;
+        while count < limit {
+            if !self.pending && !self.rows.advance(cx)? {
+                return Ok(true);
+            }
+            let doc = self.rows.current();
+            if count > 0 && out.len() - start + doc.as_bytes().len() > BATCH_BYTES {
+                self.pending = true;
+                return Ok(false);
+            }
+            self.pending = false;
+            out.append_index(count as usize, bindery_document::Value::Document(doc));
+            count += 1;
+        }
+        Ok(false)
+    }
+}
+
+/// The open cursors of a database server.
+#[derive(Default)]
+pub(crate) struct Cursors {
+    open: Mutex<HashMap<i64, ServerCursor>>,
+    last: AtomicI64,
+}
+
+impl Cursors {
+    /// Keeps a cursor and gives its id, which is never 0.
+    pub(crate) fn keep(&self, cursor: ServerCursor) -> i64 {
+        let id = self.last.fetch_add(1, Ordering::Relaxed) + 1;
+        self.open.lock().insert(id, cursor);
+        id
+    }
+
+    /// Takes a cursor out, for a `getMore` on this namespace.
+    ///
+    /// # Errors
+    /// 43 for an id that is not open, 13 for one of another namespace.
+    pub(crate) fn take(&self, id: i64, namespace: &str) -> Result<ServerCursor> {
+        let mut open = self.open.lock();
+        match open.remove(&id) {
+            None => Err(Error::new(code::CURSOR_NOT_FOUND, format!("cursor id {id} not found"))),
+            Some(cursor) if cursor.namespace != namespace => {
+                let message = format!(
+                    "Requested getMore on namespace '{namespace}', but cursor belongs to '{}'",
+                    cursor.namespace
+                );
+                open.insert(id, cursor);
+                Err(Error::new(code::UNAUTHORIZED, message))
+            }
+            Some(cursor) => Ok(cursor),
+        }
+    }
+
+    /// Gives a cursor back after a `getMore` that did not end it.
+    pub(crate) fn give_back(&self, id: i64, cursor: ServerCursor) {
+        self.open.lock().insert(id, cursor);
+    }
+
+    /// Ends a cursor; false if it is not open on this namespace.
+    pub(crate) fn kill(&self, id: i64, namespace: &str) -> bool {
+        let mut open = self.open.lock();
+        match open.get(&id) {
+            Some(cursor) if cursor.namespace == namespace => {
+                open.remove(&id);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// The number of open cursors.
+    pub(crate) fn len(&self) -> usize {
+        self.open.lock().len()
+    }
+}
+
+/// Writes `cursor: {<batch>: [...], id, ns}` with what fits the first batch, and keeps the rest.
+pub(crate) fn reply_first_batch(
+    cursors: &Cursors,
+    mut cursor: ServerCursor,
+    batch_size: u64,
+    single_batch: bool,
+    out: &mut Builder,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    let reply = out.open_document("cursor");
+    let batch = out.open_array("firstBatch");
+    let done = cursor.fill(batch_size, out, cx)?;
+    out.close(batch);
+    let namespace = cursor.namespace.clone();
+    let keep = !single_batch && (!done || cursor.tailable);
+    // A batch that took the last document is known to be the last only by looking for one more.
+    let keep = keep && (batch_size == 0 || cursor.tailable || has_more(&mut cursor, cx)?);
+    out.append("id", if keep { cursors.keep(cursor) } else { 0i64 });
+    out.append("ns", namespace.as_str());
+    out.close(reply);
+    Ok(())
+}
+
+/// Whether there is a further document; moves to it if so.
+pub(crate) fn has_more(cursor: &mut ServerCursor, cx: &mut Cx<'_>) -> Result<bool> {
+    if !cursor.pending {
+        cursor.pending = cursor.rows.advance(cx)?;
+    }
+    Ok(cursor.pending)
+}

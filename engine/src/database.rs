@@ -1,0 +1,231 @@
+//! The database: the one door through which everything goes, and the face that owns the data.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bindery_document::{Builder, Doc, DocBuf, Error, Result, Value, code, validate};
+use bindery_index::{PageVisitor, Untraced};
+use bson::{RawDocument, RawDocumentBuf};
+use parking_lot::RwLock;
+
+use crate::catalog::{Catalog, Entry};
+use crate::clock::{Clock, ObjectIds};
+use crate::collection::Collection;
+use crate::command::{self, Request};
+use crate::cursor::Cursors;
+use crate::execute::Scope;
+use crate::namespace;
+use crate::trace::{Cx, Trace};
+
+/// The database that is meant where none is named.
+const DEFAULT_NAME: &str = "test";
+
+/// How plans are chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Planner {
+    /// The cheapest plan that the engine knows of.
+    #[default]
+    Bindery,
+    /// What MongoDB 6.0 would choose, its odd choices included, so that counts transfer.
+    MongoDb,
+}
+
+/// How a [`Database`] is set up.
+#[derive(Debug, Default)]
+pub struct Options {
+    /// Where the time comes from.
+    pub clock: Clock,
+    /// A seed for ObjectIds that are the same in every run; random without.
+    pub object_id_seed: Option<u64>,
+    /// How plans are chosen.
+    pub planner: Planner,
+}
+
+/// An in-memory server: many databases of many collections, answering MongoDB's commands.
+///
+/// Cheap to clone; all clones are the same database. [`Database::fork`] makes an independent one.
+///
+/// ```
+/// let db = bindery_engine::Database::new();
+/// let ping = bson::rawdoc! { "ping": 1 };
+/// assert_eq!(db.run_command(&ping).get_f64("ok"), Ok(1.0));
+/// ```
+#[derive(Clone)]
+pub struct Database {
+    inner: Arc<Inner>,
+    /// The database that collections and commands without `$db` are in.
+    name: Arc<str>,
+}
+
+/// What commands work on.
+pub(crate) struct Inner {
+    pub(crate) catalog: RwLock<Catalog>,
+    pub(crate) cursors: Cursors,
+    pub(crate) clock: Clock,
+    pub(crate) object_ids: ObjectIds,
+    pub(crate) planner: Planner,
+    increment: AtomicU64,
+}
+
+impl Database {
+    /// An empty database.
+    pub fn new() -> Database {
+        Database::with_options(Options::default())
+    }
+
+    /// An empty database, set up as asked.
+    pub fn with_options(options: Options) -> Database {
+        let object_ids = options.object_id_seed.map_or_else(ObjectIds::random, ObjectIds::seeded);
+        let inner = Inner {
+            catalog: RwLock::default(),
+            cursors: Cursors::default(),
+            clock: options.clock,
+            object_ids,
+            planner: options.planner,
+            increment: AtomicU64::new(1),
+        };
+        Database { inner: Arc::new(inner), name: DEFAULT_NAME.into() }
+    }
+
+    /// An independent copy, made in the time it takes to copy the names: all pages are shared until either
+    /// side writes. Open cursors stay with the original.
+    pub fn fork(&self) -> Database {
+        let inner = Inner {
+            catalog: RwLock::new(self.inner.catalog.read().fork()),
+            cursors: Cursors::default(),
+            clock: self.inner.clock.clone(),
+            object_ids: ObjectIds::random(),
+            planner: self.inner.planner,
+            increment: AtomicU64::new(1),
+        };
+        Database { inner: Arc::new(inner), name: Arc::clone(&self.name) }
+    }
+
+    /// Runs a command and gives the reply, which for a failure holds `ok: 0`, `code`, `codeName` and `errmsg`.
+    ///
+    /// The database is named by the command's `$db`; without, it is this one ([`Database::name`]).
+    pub fn run_command(&self, command: &RawDocument) -> RawDocumentBuf {
+        self.run_visited(command, &mut Untraced).0
+    }
+
+    /// As [`Database::run_command`], adding every page touched and the work done to the trace.
+    pub fn run_traced(&self, command: &RawDocument, trace: &mut Trace) -> RawDocumentBuf {
+        let (reply, work) = self.run_visited(command, trace);
+        trace.work.keys_examined += work.keys_examined;
+        trace.work.docs_examined += work.docs_examined;
+        trace.work.doc_bytes += work.doc_bytes;
+        trace.work.index_entries_written += work.index_entries_written;
+        reply
+    }
+
+    fn run_visited(
+        &self,
+        command: &RawDocument,
+        visitor: &mut dyn PageVisitor,
+    ) -> (RawDocumentBuf, crate::trace::Work) {
+        let mut cx = Cx::new(visitor);
+        let reply = match self.inner.run(&self.name, command, &mut cx) {
+            Ok(reply) => reply,
+            Err(error) => error_reply(&error),
+        };
+        let work = cx.work;
+        // The builder writes nothing but well-formed documents.
+        let reply = RawDocumentBuf::from_bytes(reply.into_bytes()).unwrap_or_default();
+        (reply, work)
+    }
+
+    /// The same server, seen as the database of this name: collections, and commands without `$db`, are in it.
+    #[must_use]
+    pub fn with_name(&self, name: &str) -> Database {
+        Database { inner: Arc::clone(&self.inner), name: name.into() }
+    }
+
+    /// The name of the database.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn shared_name(&self) -> Arc<str> {
+        Arc::clone(&self.name)
+    }
+
+    /// What commands work on, for the typed API.
+    pub(crate) fn inner(&self) -> &Arc<Inner> {
+        &self.inner
+    }
+}
+
+impl Default for Database {
+    fn default() -> Database {
+        Database::new()
+    }
+}
+
+impl std::fmt::Debug for Database {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let catalog = self.inner.catalog.read();
+        let names: Vec<String> = catalog.databases().map(|(name, _)| name.to_owned()).collect();
+        f.debug_struct("Database").field("databases", &names).finish_non_exhaustive()
+    }
+}
+
+impl Inner {
+    fn run(&self, default: &str, command: &RawDocument, cx: &mut Cx<'_>) -> Result<DocBuf> {
+        validate::validate(command.as_bytes())?;
+        let command = Doc::from_bson(command);
+        let database = match command.get("$db") {
+            None => default,
+            Some(Value::String(name)) => name.as_str(),
+            Some(_) => return Err(Error::new(code::TYPE_MISMATCH, "BSON field '$db' must be a string")),
+        };
+        self.execute(database, command, cx)
+    }
+
+    /// Runs a command whose bytes are known to be well-formed.
+    ///
+    /// # Errors
+    /// What the command says.
+    pub(crate) fn execute(&self, database: &str, command: Doc<'_>, cx: &mut Cx<'_>) -> Result<DocBuf> {
+        let Some(first) = command.first() else {
+            return Err(Error::new(code::COMMAND_NOT_FOUND, "an empty document is no command"));
+        };
+        namespace::check_database(database)?;
+        let request = Request { server: self, database, command };
+        let mut reply = command::run(first.key_str(), &request, cx)?;
+        reply.append("ok", 1.0);
+        Ok(reply.finish())
+    }
+
+    /// The collection with this name, if it is one.
+    pub(crate) fn collection(&self, database: &str, name: &str) -> Option<Arc<Collection>> {
+        match self.catalog.read().get(database, name) {
+            Some(Entry::Collection(collection)) => Some(Arc::clone(collection)),
+            _ => None,
+        }
+    }
+
+    /// What a command's expressions are compiled with.
+    pub(crate) fn scope(&self) -> Scope {
+        Scope { now_millis: self.now_millis() }
+    }
+
+    /// Tells timestamps of one second apart.
+    pub(crate) fn next_increment(&self) -> u64 {
+        self.increment.fetch_add(1, Ordering::Relaxed) & 0xFFFF_FFFF
+    }
+
+    /// The time.
+    pub(crate) fn now_millis(&self) -> i64 {
+        self.clock.now_millis()
+    }
+}
+
+/// The reply for a failure.
+fn error_reply(error: &Error) -> DocBuf {
+    let mut reply = Builder::new();
+    reply.append("ok", 0.0);
+    reply.append("errmsg", error.message.as_str());
+    reply.append("code", error.code);
+    reply.append("codeName", error.code_name().as_str());
+    reply.finish()
+}

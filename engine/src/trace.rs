@@ -1,0 +1,109 @@
+//! What an operation touched: the hook that the laboratory measures through.
+//!
+//! A [`Trace`] is handed down with the operation; nothing is kept process-wide. Operations that nobody
+//! measures run with [`bindery_index::Untraced`], which counts nothing.
+
+use bindery_index::{PageId, PageKind, PageVisitor};
+
+/// One page access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// The page.
+    pub page: PageId,
+    /// What it holds.
+    pub kind: PageKind,
+    /// Its size in memory, in bytes.
+    pub bytes: u32,
+    /// Whether it was changed, rather than read.
+    pub dirty: bool,
+}
+
+/// The accesses of one or more operations, in order, and the work they did.
+#[derive(Clone, Debug, Default)]
+pub struct Trace {
+    /// Every page dereferenced or changed, in order; a page appears as often as it was touched.
+    pub accesses: Vec<Access>,
+    /// What the operations examined and changed.
+    pub work: Work,
+}
+
+/// Work counted beside pages, in the words of MongoDB's `explain`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Work {
+    /// Index entries looked at.
+    pub keys_examined: u64,
+    /// Documents fetched or scanned.
+    pub docs_examined: u64,
+    /// Bytes of those documents.
+    pub doc_bytes: u64,
+    /// Index entries inserted or removed.
+    pub index_entries_written: u64,
+}
+
+impl Trace {
+    /// An empty trace.
+    pub fn new() -> Trace {
+        Trace::default()
+    }
+
+    /// Forgets everything, keeping the memory.
+    pub fn clear(&mut self) {
+        self.accesses.clear();
+        self.work = Work::default();
+    }
+}
+
+impl PageVisitor for Trace {
+    fn touch(&mut self, page: PageId, kind: PageKind, bytes: u32) {
+        self.accesses.push(Access { page, kind, bytes, dirty: false });
+    }
+    fn dirty(&mut self, page: PageId, kind: PageKind, bytes: u32) {
+        self.accesses.push(Access { page, kind, bytes, dirty: true });
+    }
+}
+
+/// What every step of an operation is handed: who watches, what was counted, when to stop.
+pub(crate) struct Cx<'a> {
+    /// Told of every page.
+    pub(crate) visitor: &'a mut dyn PageVisitor,
+    /// Counted so far.
+    pub(crate) work: Work,
+    /// When `maxTimeMS` runs out.
+    pub(crate) deadline: Option<std::time::Instant>,
+    steps: u32,
+}
+
+impl<'a> Cx<'a> {
+    pub(crate) fn new(visitor: &'a mut dyn PageVisitor) -> Cx<'a> {
+        Cx { visitor, work: Work::default(), deadline: None, steps: 0 }
+    }
+
+    /// Sets the time limit, from now on; 0 is none.
+    pub(crate) fn limit_time(&mut self, max_time_ms: u64) {
+        if max_time_ms > 0 {
+            self.deadline = std::time::Instant::now().checked_add(std::time::Duration::from_millis(max_time_ms));
+        }
+    }
+
+    /// Called once a step of anything that may run long.
+    ///
+    /// # Errors
+    /// 50 when the time is up.
+    #[inline]
+    pub(crate) fn step(&mut self) -> bindery_document::Result<()> {
+        self.steps = self.steps.wrapping_add(1);
+        // The clock is read every so often only: it costs more than a step.
+        if self.steps & 0xFF == 0 { self.check_deadline() } else { Ok(()) }
+    }
+
+    #[cold]
+    fn check_deadline(&self) -> bindery_document::Result<()> {
+        match self.deadline {
+            Some(deadline) if std::time::Instant::now() >= deadline => Err(bindery_document::Error::new(
+                bindery_document::code::MAX_TIME_MS_EXPIRED,
+                "operation exceeded time limit",
+            )),
+            _ => Ok(()),
+        }
+    }
+}
