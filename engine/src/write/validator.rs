@@ -1,0 +1,50 @@
+//! Document validation: what a collection's validator accepts.
+//!
+//! Source: MongoDB's manual, "Schema Validation".
+
+use bindery_document::{Builder, Doc, Error, Result, Value, code};
+
+use crate::collection::{CollectionOptions, ValidationAction, ValidationLevel};
+
+/// # Errors
+/// 121 for a document that does not match.
+pub(super) fn check_insert(options: &CollectionOptions, document: Doc<'_>) -> Result<()> {
+    match options.validation_level.unwrap_or_default() {
+        ValidationLevel::Off => Ok(()),
+        ValidationLevel::Strict | ValidationLevel::Moderate => check(options, document),
+    }
+}
+
+/// # Errors
+/// 121 for a document that does not match; with the moderate level only if it did before.
+pub(super) fn check_update(options: &CollectionOptions, before: Doc<'_>, after: Doc<'_>) -> Result<()> {
+    match options.validation_level.unwrap_or_default() {
+        ValidationLevel::Off => Ok(()),
+        ValidationLevel::Strict => check(options, after),
+        ValidationLevel::Moderate if is_valid(options, before)? => check(options, after),
+        ValidationLevel::Moderate => Ok(()),
+    }
+}
+
+fn is_valid(options: &CollectionOptions, document: Doc<'_>) -> Result<bool> {
+    options.validator.as_ref().map_or(Ok(true), |validator| validator.filter.matches(document))
+}
+
+fn check(options: &CollectionOptions, document: Doc<'_>) -> Result<()> {
+    if options.validation_action == Some(ValidationAction::Warn) || is_valid(options, document)? {
+        return Ok(());
+    }
+    let mut details = Builder::new();
+    let info = details.open_document("errInfo");
+    if let Some(id) = document.get("_id") {
+        details.append("failingDocumentId", id);
+    }
+    if let Some(validator) = &options.validator {
+        let open = details.open_document("details");
+        details.append("operatorName", validator.document.doc().first().map_or("", |e| e.key_str()));
+        details.append("specifiedAs", Value::Document(validator.document.doc()));
+        details.close(open);
+    }
+    details.close(info);
+    Err(Error::new(code::DOCUMENT_VALIDATION_FAILURE, "Document failed validation").with_details(details.finish()))
+}
