@@ -1,0 +1,95 @@
+//! Counting and distinct values.
+
+use std::sync::Arc;
+
+use bindery_document::{OwnedValue, Path, Result, Value, order};
+use bindery_index::key::{Direction, KeyBuilder};
+use bindery_query::plan::Purpose;
+
+use super::open::{build, choose};
+use super::question::Question;
+use super::stage::{Node, Stage, key_document};
+use crate::collection::State;
+use crate::database::Inner;
+use crate::trace::Cx;
+
+/// The number of documents that match, skip and limit applied.
+///
+/// # Errors
+/// What the languages, the planner and the time limit say.
+pub(crate) fn count(server: &Inner, state: &Arc<State>, question: &Question<'_>, cx: &mut Cx<'_>) -> Result<u64> {
+    let mut query = question.compile(&server.scope(), Some(state))?;
+    query.purpose = Purpose::Count;
+    let mut stage = build(state, choose(state, &query, server.planner)?.winner);
+    let found = run_count(&mut stage, state, cx)?;
+    Ok(found)
+}
+
+/// Runs a counting plan to its end.
+pub(crate) fn run_count(stage: &mut Stage, state: &State, cx: &mut Cx<'_>) -> Result<u64> {
+    let mut found = 0;
+    while stage.advance(state, cx)? {
+        found += 1;
+    }
+    match &stage.node {
+        Node::CountScan(scan) => Ok(scan.count.unwrap_or(0)),
+        _ => Ok(found),
+    }
+}
+
+/// The distinct values of a path over the documents that match, sorted; of equal numbers the first seen.
+///
+/// # Errors
+/// What the languages, the planner and the time limit say.
+pub(crate) fn distinct(
+    server: &Inner,
+    state: &Arc<State>,
+    key: &str,
+    question: &Question<'_>,
+    cx: &mut Cx<'_>,
+) -> Result<Vec<OwnedValue>> {
+    let mut query = question.compile(&server.scope(), Some(state))?;
+    query.purpose = Purpose::Distinct(key.to_owned());
+    let collation = query.collation.clone();
+    let mut stage = build(state, choose(state, &query, server.planner)?.winner);
+    let path = Path::parse(key);
+    let mut values = Distinct::default();
+    while stage.advance(state, cx)? {
+        let mut add = |value: Value<'_>| match &collation {
+            None => values.add(value, |key| key.append(&value, Direction::Ascending)),
+            Some(collation) => values.add(value, |key| {
+                let collator = |text: &[u8], out: &mut Vec<u8>| collation.write_sort_key(text, out);
+                key.append_collated(&value, Direction::Ascending, &collator);
+            }),
+        };
+        match stage.key().filter(|_| matches!(stage.node, Node::DistinctScan(_))) {
+            Some(view) => path.extract(key_document(state, view)?.doc(), &mut |element| add(element.value())),
+            None => path.extract(stage.document(state), &mut |element| add(element.value())),
+        }
+    }
+    Ok(values.into_sorted())
+}
+
+/// Values, told apart by their ordered keys, which are the same for equal values.
+#[derive(Default)]
+pub(crate) struct Distinct {
+    seen: std::collections::HashSet<Box<[u8]>>,
+    values: Vec<OwnedValue>,
+    key: KeyBuilder,
+}
+
+impl Distinct {
+    fn add(&mut self, value: Value<'_>, append: impl FnOnce(&mut KeyBuilder)) {
+        self.key.clear();
+        append(&mut self.key);
+        if !self.seen.contains(self.key.as_bytes()) {
+            self.seen.insert(self.key.as_bytes().into());
+            self.values.push(OwnedValue::new(value));
+        }
+    }
+
+    fn into_sorted(mut self) -> Vec<OwnedValue> {
+        self.values.sort_by(|a, b| order::compare(&a.value(), &b.value()));
+        self.values
+    }
+}

@@ -1,0 +1,32 @@
+//! The executor: plans made to run.
+//!
+//! ```text
+//! question   a command's arguments, compiled by the languages
+//! open       plan and build: Query -> Plan -> Stage
+//! stage      the stages' common face; scan, index_scan (with key_range), fetch, combine, sort, shape, project
+//! rows       a running plan as the documents of a cursor
+//! ```
+
+mod answers;
+mod combine;
+mod count;
+mod distinct;
+mod fetch;
+mod index_scan;
+mod key_range;
+mod open;
+mod project;
+mod question;
+mod rows;
+mod scan;
+mod shape;
+mod sort;
+mod stage;
+
+pub(crate) use answers::{count, distinct, run_count};
+pub(crate) use index_scan::corrupt;
+pub(crate) use open::{build, choose};
+pub(crate) use project::project;
+pub(crate) use question::{Question, Scope};
+pub(crate) use rows::{FindRows, matching_records};
+pub(crate) use stage::Stage;
