@@ -1,0 +1,91 @@
+//! `delete`.
+
+use bindery_document::{Builder, Error, Result, Value, code};
+
+use super::args::Args;
+use super::statements::{WriteErrors, check_batch_size, is_ordered};
+use super::{Request, Target, find, not_on_a_view};
+use crate::execute::{Question, matching_records};
+use crate::trace::Cx;
+use crate::write;
+
+struct Statement<'a> {
+    question: Question<'a>,
+    one: bool,
+}
+
+pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
+    let args = Args::of_command("delete", request.command, &["deletes", "ordered", "let", "bypassDocumentValidation"])?;
+    let name = request.collection_name()?;
+    let ordered = is_ordered(&args)?;
+    let variables = args.document("let")?;
+    let list = args.required_array("deletes")?;
+    check_batch_size(list.count())?;
+    let mut statements = Vec::new();
+    for element in list.iter() {
+        let Value::Document(statement) = element.value() else {
+            return Err(args.mismatch("deletes", element.kind, "object"));
+        };
+        let mut statement =
+            parse(&Args::of_statement("delete.deletes", statement, &["q", "limit", "collation", "hint"])?)?;
+        statement.question.variables = variables;
+        statements.push(statement);
+    }
+
+    let mut errors = WriteErrors::default();
+    let mut deleted = 0i64;
+    for (position, statement) in statements.iter().enumerate() {
+        match delete(request, name, statement, cx) {
+            Ok(count) => deleted += count,
+            Err(error) => {
+                errors.push(position, error);
+                if ordered {
+                    break;
+                }
+            }
+        }
+    }
+    let mut reply = Builder::new();
+    reply.append("n", i32::try_from(deleted).unwrap_or(i32::MAX));
+    errors.show(&mut reply);
+    Ok(reply)
+}
+
+fn parse<'a>(args: &Args<'a>) -> Result<Statement<'a>> {
+    let mut question = Question::new(args.required_document("q")?);
+    question.collation = args.document("collation")?;
+    question.hint = find::hint(args)?;
+    let limit = args.required("limit")?;
+    let one = match limit.as_f64().or(limit.as_bool().map(f64::from)) {
+        Some(0.0) => false,
+        Some(1.0) => true,
+        _ => return Err(Error::new(code::FAILED_TO_PARSE, "The limit field in delete objects must be 0 or 1.")),
+    };
+    if one {
+        question.limit = Some(1);
+    }
+    Ok(Statement { question, one })
+}
+
+fn delete(request: &Request<'_>, name: &str, statement: &Statement<'_>, cx: &mut Cx<'_>) -> Result<i64> {
+    let collection = match request.target(name) {
+        Target::View(_) => return Err(not_on_a_view(&request.namespace(name))),
+        Target::Absent => {
+            statement.question.compile(&request.server.scope(), None)?;
+            return Ok(0);
+        }
+        Target::Collection(collection) => collection,
+    };
+    let mut guard = collection.lock_for_writing();
+    let records = matching_records(request.server, &guard, &statement.question, cx)?;
+    let mut count = 0;
+    for record in records {
+        cx.step()?;
+        write::delete(&mut guard, record, cx)?;
+        count += 1;
+        if statement.one {
+            break;
+        }
+    }
+    Ok(count)
+}

@@ -1,0 +1,202 @@
+//! `find`.
+
+use bindery_document::{Builder, Doc, Error, Result, Value, code};
+
+use super::args::{Args, to_integer};
+use super::{Request, Target};
+use crate::cursor::{Buffered, FIRST_BATCH, Rows, ServerCursor, reply_first_batch};
+use crate::database::Inner;
+use crate::execute::{FindRows, Question};
+use crate::namespace;
+use crate::trace::Cx;
+
+const FIELDS: [&str; 25] = [
+    "filter",
+    "sort",
+    "projection",
+    "hint",
+    "skip",
+    "limit",
+    "batchSize",
+    "ntoreturn",
+    "singleBatch",
+    "allowDiskUse",
+    "max",
+    "min",
+    "returnKey",
+    "showRecordId",
+    "tailable",
+    "oplogReplay",
+    "noCursorTimeout",
+    "awaitData",
+    "allowPartialResults",
+    "collation",
+    "let",
+    "readOnce",
+    "allowSpeculativeMajorityRead",
+    "term",
+    "planner",
+];
+
+/// The arguments of a `find`, read and checked; also what `explain` and views work from.
+pub(super) struct FindArgs<'a> {
+    pub(super) question: Question<'a>,
+    batch_size: u64,
+    single_batch: bool,
+    tailable: bool,
+}
+
+impl<'a> FindArgs<'a> {
+    pub(super) fn parse(command: Doc<'a>) -> Result<FindArgs<'a>> {
+        let args = Args::of_command("find", command, &FIELDS)?;
+        let mut question = Question::new(args.document("filter")?.unwrap_or(bindery_document::doc::EMPTY));
+        question.sort = args.document("sort")?.filter(|sort| !sort.is_empty());
+        question.projection = args.document("projection")?.filter(|projection| !projection.is_empty());
+        question.skip = args.count("skip")?.unwrap_or(0);
+        let batch_size = args.count("batchSize")?;
+        // A limit of 0 is none.
+        let limit = args.count("limit")?.filter(|&n| n > 0);
+        let ntoreturn = args.count("ntoreturn")?;
+        if ntoreturn.is_some() && (limit.is_some() || batch_size.is_some()) {
+            return Err(Error::new(
+                code::BAD_VALUE,
+                "'limit' and 'batchSize' cannot be used together with 'ntoreturn'",
+            ));
+        }
+        question.limit = limit;
+        question.hint = hint(&args)?;
+        question.min = args.document("min")?.filter(|min| !min.is_empty());
+        question.max = args.document("max")?.filter(|max| !max.is_empty());
+        question.return_key = args.flag("returnKey")?;
+        question.show_record_id = args.flag("showRecordId")?;
+        question.collation = args.document("collation")?;
+        question.variables = args.document("let")?;
+        question.max_time_ms = max_time_ms(&args)?;
+        check_read_concern(&args)?;
+        for flag in ["allowDiskUse", "oplogReplay", "noCursorTimeout", "allowPartialResults"] {
+            args.flag(flag)?;
+        }
+        let (tailable, await_data) = (args.flag("tailable")?, args.flag("awaitData")?);
+        let single_batch = args.flag("singleBatch")?;
+        let refused = |why: &str| Err(Error::new(code::BAD_VALUE, why));
+        if await_data && !tailable {
+            return refused("Cannot set 'awaitData' without also setting 'tailable'");
+        }
+        if tailable && single_batch {
+            return refused("cannot use tailable option with the 'singleBatch' option");
+        }
+        if tailable && question.sort.is_some_and(|sort| !is_natural(sort)) {
+            return refused("cannot use tailable option with a sort other than {$natural: 1}");
+        }
+        if tailable && question.sort.is_some_and(|sort| sort.get("$natural").and_then(|v| v.as_f64()) == Some(-1.0)) {
+            return refused("cannot use tailable option with a sort of {$natural: -1}");
+        }
+        let batch_size = batch_size.or(ntoreturn.filter(|&n| n > 0)).unwrap_or(FIRST_BATCH);
+        Ok(FindArgs { question, batch_size, single_batch: single_batch || ntoreturn.is_some(), tailable })
+    }
+}
+
+pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
+    let name = request.collection_name()?;
+    let args = FindArgs::parse(request.command)?;
+    let rows = open(request, name, &args, cx)?.unwrap_or_else(|| Box::new(Buffered::new(Vec::new())));
+    let mut cursor = ServerCursor::new(request.namespace(name), rows);
+    cursor.tailable = args.tailable;
+    let mut reply = Builder::new();
+    reply_first_batch(&request.server.cursors, cursor, args.batch_size, args.single_batch, &mut reply, cx)?;
+    Ok(reply)
+}
+
+/// The results of a `find` command, without the batches of a cursor; none if there is no such collection.
+///
+/// # Errors
+/// What the command says.
+pub(crate) fn open_find(
+    server: &Inner,
+    database: &str,
+    command: Doc<'_>,
+    cx: &mut Cx<'_>,
+) -> Result<Option<Box<dyn Rows>>> {
+    namespace::check_database(database)?;
+    let request = Request { server, database, command };
+    let name = request.collection_name()?;
+    open(&request, name, &FindArgs::parse(command)?, cx)
+}
+
+fn open(request: &Request<'_>, name: &str, args: &FindArgs<'_>, cx: &mut Cx<'_>) -> Result<Option<Box<dyn Rows>>> {
+    cx.limit_time(args.question.max_time_ms);
+    match request.target(name) {
+        Target::View(view) => super::view::find(request, &view, name, &args.question, cx).map(Some),
+        Target::Absent => {
+            // The question is still checked, so that a wrong one is wrong without a collection too.
+            args.question.compile(&request.server.scope(), None)?;
+            Ok(None)
+        }
+        Target::Collection(collection) => {
+            let state = collection.snapshot();
+            if args.tailable && state.options.capped.is_none() {
+                return Err(Error::new(
+                    code::BAD_VALUE,
+                    format!(
+                        "error processing query: tailable cursor requested on non capped collection {}",
+                        request.namespace(name)
+                    ),
+                ));
+            }
+            Ok(Some(Box::new(FindRows::open(request.server, state, &args.question, cx)?)))
+        }
+    }
+}
+
+/// A hint: an index's name, its key, or `{$natural: 1}`.
+///
+/// # Errors
+/// 9 for other types.
+pub(super) fn hint<'a>(args: &Args<'a>) -> Result<Option<Value<'a>>> {
+    match args.get("hint") {
+        None => Ok(None),
+        Some(Value::Document(doc)) if doc.is_empty() => Ok(None),
+        Some(hint @ (Value::String(_) | Value::Document(_))) => Ok(Some(hint)),
+        Some(_) => Err(Error::new(code::FAILED_TO_PARSE, "Hint must be a string or an object")),
+    }
+}
+
+/// The time limit; 0 is none.
+///
+/// # Errors
+/// 2 for what is no whole number of milliseconds that fits 32 bits.
+pub(super) fn max_time_ms(args: &Args<'_>) -> Result<u64> {
+    match args.get("maxTimeMS") {
+        None => Ok(0),
+        Some(value) => match value.as_exact_i64() {
+            Some(ms) if (0..=i64::from(i32::MAX)).contains(&ms) => Ok(ms as u64),
+            _ if to_integer(&value).is_none() => Err(Error::new(code::BAD_VALUE, "maxTimeMS must be a number")),
+            _ => Err(Error::new(code::BAD_VALUE, "maxTimeMS must be a whole number between 0 and 2^31 - 1")),
+        },
+    }
+}
+
+/// Every level reads the same on a single node; what is no level is refused.
+///
+/// # Errors
+/// 9 for other words and types.
+pub(super) fn check_read_concern(args: &Args<'_>) -> Result<()> {
+    let invalid = |why: &str| Err(Error::new(code::FAILED_TO_PARSE, why));
+    match args.get("readConcern") {
+        None => Ok(()),
+        Some(Value::Document(concern)) => match concern.get("level") {
+            None => Ok(()),
+            Some(level) => match level.as_str() {
+                Some("local" | "available" | "majority" | "linearizable" | "snapshot") => Ok(()),
+                _ => invalid(
+                    "readConcern.level must be either 'local', 'majority', 'linearizable', 'available', or 'snapshot'",
+                ),
+            },
+        },
+        Some(_) => invalid("\"readConcern\" had the wrong type. Expected object"),
+    }
+}
+
+fn is_natural(sort: Doc<'_>) -> bool {
+    sort.first().is_some_and(|e| e.key == b"$natural")
+}

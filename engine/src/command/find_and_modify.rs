@@ -1,0 +1,174 @@
+//! `findAndModify`: one document found, changed, and given back.
+
+use bindery_document::{Builder, Doc, DocBuf, Error, OwnedValue, Result, Value, code};
+use bindery_query::plan::Shape;
+
+use super::args::Args;
+use super::update::{Compiled, Statement, array_filters};
+use super::{Request, Target, create, find, not_on_a_view};
+use crate::collection::{State, WriteGuard};
+use crate::execute::{Question, matching_records, project};
+use crate::trace::Cx;
+use crate::write;
+
+const FIELDS: [&str; 13] = [
+    "query",
+    "sort",
+    "remove",
+    "update",
+    "new",
+    "fields",
+    "upsert",
+    "bypassDocumentValidation",
+    "collation",
+    "arrayFilters",
+    "hint",
+    "let",
+    "planner",
+];
+
+struct Arguments<'a> {
+    statement: Statement<'a>,
+    remove: bool,
+    new: bool,
+    fields: Option<Doc<'a>>,
+    bypass: bool,
+}
+
+/// What was done, as `lastErrorObject` shows it.
+#[derive(Default)]
+struct Outcome {
+    n: i32,
+    updated_existing: Option<bool>,
+    upserted: Option<OwnedValue>,
+    value: Option<DocBuf>,
+}
+
+pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
+    let args = Args::of_command("findAndModify", request.command, &FIELDS)?;
+    let name = request.collection_name()?;
+    let arguments = parse(&args)?;
+    let max_time_ms = find::max_time_ms(&args)?;
+    cx.limit_time(max_time_ms);
+    let outcome = modify(request, name, &arguments, cx).map_err(|error| request.name_namespace(error, name))?;
+
+    let mut reply = Builder::new();
+    let last = reply.open_document("lastErrorObject");
+    reply.append("n", outcome.n);
+    if let Some(updated) = outcome.updated_existing {
+        reply.append("updatedExisting", updated);
+    }
+    if let Some(id) = &outcome.upserted {
+        reply.append("upserted", id.value());
+    }
+    reply.close(last);
+    reply.append("value", outcome.value.as_ref().map_or(Value::Null, |value| Value::Document(value.doc())));
+    Ok(reply)
+}
+
+fn parse<'a>(args: &Args<'a>) -> Result<Arguments<'a>> {
+    let mut question = Question::new(args.document("query")?.unwrap_or(bindery_document::doc::EMPTY));
+    question.sort = args.document("sort")?.filter(|sort| !sort.is_empty());
+    question.collation = args.document("collation")?;
+    question.hint = find::hint(args)?;
+    question.variables = args.document("let")?;
+    question.limit = Some(1);
+    let remove = args.loose_flag("remove")?.unwrap_or(false);
+    let new = args.loose_flag("new")?.unwrap_or(false);
+    let upsert = args.loose_flag("upsert")?.unwrap_or(false);
+    let fields = args.document("fields")?.filter(|fields| !fields.is_empty());
+    let array_filters = array_filters(args)?;
+    let update = args.get("update");
+    let refused = |why: &str| Err(Error::new(code::FAILED_TO_PARSE, why));
+    match (remove, update) {
+        (true, Some(_)) => return refused("Cannot specify both an update and remove=true"),
+        (false, None) => return refused("Either an update or remove=true must be specified"),
+        _ => {}
+    }
+    if remove && upsert {
+        return refused("Cannot specify both upsert=true and remove=true");
+    }
+    if remove && new {
+        return refused("Cannot specify both new=true and remove=true; 'remove' always returns the deleted document");
+    }
+    if remove && !array_filters.is_empty() {
+        return refused("Cannot specify arrayFilters and remove=true");
+    }
+    let update = update.unwrap_or(Value::Null);
+    if !remove && !matches!(update, Value::Document(_) | Value::Array(_)) {
+        return refused("Update argument must be either an object or an array");
+    }
+    let statement = Statement { question, update, constants: None, array_filters, multi: false, upsert };
+    let bypass = args.loose_flag("bypassDocumentValidation")?.unwrap_or(false);
+    Ok(Arguments { statement, remove, new, fields, bypass })
+}
+
+fn modify(request: &Request<'_>, name: &str, arguments: &Arguments<'_>, cx: &mut Cx<'_>) -> Result<Outcome> {
+    let statement = &arguments.statement;
+    let none = || Outcome { updated_existing: (!arguments.remove).then_some(false), ..Outcome::default() };
+    let collection = match request.target(name) {
+        Target::View(_) => return Err(not_on_a_view(&request.namespace(name))),
+        Target::Collection(collection) => collection,
+        Target::Absent if statement.upsert => create::open_or_create(request, name)?,
+        Target::Absent => {
+            statement.question.compile(&request.server.scope(), None)?;
+            if !arguments.remove {
+                Compiled::new(request, statement, None)?;
+            }
+            shape(request, arguments, None)?;
+            return Ok(none());
+        }
+    };
+    let mut guard = collection.lock_for_writing();
+    let state = guard.snapshot();
+    let compiled = match arguments.remove {
+        true => None,
+        false => Some(Compiled::new(request, statement, Some(&state))?),
+    };
+    let wanted = shape(request, arguments, Some(&state))?;
+    drop(state);
+    let found = matching_records(request.server, &guard, &statement.question, cx)?.first().copied();
+    let shape = |document: Doc<'_>| match &wanted {
+        Some(wanted) => project(wanted, document),
+        None => Ok(DocBuf::from(document)),
+    };
+    let Some(record_id) = found else {
+        let Some(compiled) = compiled.filter(|_| statement.upsert) else { return Ok(none()) };
+        let (id, document) = compiled.upsert(request, &mut guard, arguments.bypass, cx)?;
+        let value = if arguments.new { Some(shape(document.doc())?) } else { None };
+        return Ok(Outcome { n: 1, updated_existing: Some(false), upserted: Some(id), value });
+    };
+    // The old version is shaped before anything changes, so that a projection that fails changes nothing.
+    let before = shape(Doc::from_stored(&old_version(&guard, record_id, cx)))?;
+    match compiled {
+        None => {
+            write::delete(&mut guard, record_id, cx)?;
+            Ok(Outcome { n: 1, value: Some(before), ..Outcome::default() })
+        }
+        Some(compiled) => {
+            compiled.apply(&mut guard, record_id, arguments.bypass, &mut Vec::new(), cx)?;
+            let value =
+                if arguments.new { shape(Doc::from_stored(&old_version(&guard, record_id, cx)))? } else { before };
+            Ok(Outcome { n: 1, updated_existing: Some(true), upserted: None, value: Some(value) })
+        }
+    }
+}
+
+/// A copy of the record as it is now.
+fn old_version(guard: &WriteGuard<'_>, record_id: bindery_index::RecordId, cx: &mut Cx<'_>) -> Vec<u8> {
+    guard.peek().records.get(record_id, &mut cx.visitor).map_or_else(Vec::new, <[u8]>::to_vec)
+}
+
+/// The compiled `fields`.
+///
+/// # Errors
+/// What the language says; 2 for a positional projection of the new version, whose position is not known.
+fn shape(request: &Request<'_>, arguments: &Arguments<'_>, state: Option<&State>) -> Result<Option<Shape>> {
+    let Some(fields) = arguments.fields else { return Ok(None) };
+    let question = &arguments.statement.question;
+    let shape = question.shape(fields, &request.server.scope(), question.collation(state)?, None)?;
+    if arguments.new && shape.projection.needs_position() {
+        return Err(Error::new(code::BAD_VALUE, "cannot use a positional projection and return the new document"));
+    }
+    Ok(Some(shape))
+}

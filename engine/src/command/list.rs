@@ -1,0 +1,130 @@
+//! `listCollections` and `listDatabases`.
+
+use bindery_document::{Builder, Doc, DocBuf, Result, Value};
+use bindery_query::filter::{Filter, ParseContext};
+
+use super::Request;
+use super::args::Args;
+use crate::catalog::Entry;
+use crate::cursor::{Buffered, ServerCursor, reply_first_batch};
+use crate::trace::Cx;
+
+/// Collections and views, as documents that a filter may choose from.
+pub(super) fn collections(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
+    let fields = ["filter", "cursor", "nameOnly", "authorizedCollections"];
+    let args = Args::of_command("listCollections", request.command, &fields)?;
+    let filter = parse_filter(args.document("filter")?)?;
+    let name_only = args.loose_flag("nameOnly")?.unwrap_or(false);
+    let batch_size = cursor_batch_size(&args)?;
+
+    let mut rows = Vec::new();
+    for (name, entry) in request.server.catalog.read().entries(request.database) {
+        let row = describe(name, entry);
+        if !filter.matches(row.doc())? {
+            continue;
+        }
+        rows.push(if name_only { only_name_and_type(row.doc()) } else { row });
+    }
+    let namespace = request.namespace("$cmd.listCollections");
+    let mut reply = Builder::new();
+    let cursor = ServerCursor::new(namespace, Box::new(Buffered::new(rows)));
+    reply_first_batch(&request.server.cursors, cursor, batch_size, false, &mut reply, cx)?;
+    Ok(reply)
+}
+
+/// Databases with their sizes: the bytes of all pages.
+pub(super) fn databases(request: &Request<'_>, _cx: &mut Cx<'_>) -> Result<Builder> {
+    let args = Args::of_command("listDatabases", request.command, &["filter", "nameOnly", "authorizedDatabases"])?;
+    let filter = parse_filter(args.document("filter")?)?;
+    let name_only = args.loose_flag("nameOnly")?.unwrap_or(false);
+    let mut total = 0i64;
+    let mut reply = Builder::new();
+    let list = reply.open_array("databases");
+    let mut count = 0;
+    for (name, entries) in request.server.catalog.read().databases() {
+        let bytes: u64 = entries.values().map(entry_bytes).sum();
+        let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+        let mut row = Builder::new();
+        row.append("name", name);
+        if !name_only {
+            row.append("sizeOnDisk", bytes);
+            row.append("empty", bytes == 0);
+        }
+        let row = row.finish();
+        if filter.matches(row.doc())? {
+            total += bytes;
+            reply.append_index(count, Value::Document(row.doc()));
+            count += 1;
+        }
+    }
+    reply.close(list);
+    if !name_only {
+        reply.append("totalSize", total);
+        reply.append("totalSizeMb", total >> 20);
+    }
+    Ok(reply)
+}
+
+/// The batch size in a `cursor: {batchSize}` argument; everything without.
+pub(super) fn cursor_batch_size(args: &Args<'_>) -> Result<u64> {
+    match args.document("cursor")? {
+        None => Ok(u64::MAX),
+        Some(cursor) => {
+            let cursor = Args::of_statement("cursor", cursor, &["batchSize"])?;
+            Ok(cursor.count("batchSize")?.unwrap_or(u64::MAX))
+        }
+    }
+}
+
+fn parse_filter(filter: Option<Doc<'_>>) -> Result<Filter> {
+    Filter::parse(filter.unwrap_or(bindery_document::doc::EMPTY), &ParseContext::default())
+}
+
+fn entry_bytes(entry: &Entry) -> u64 {
+    match entry {
+        Entry::Collection(collection) => {
+            let state = collection.snapshot();
+            state.records.stats().bytes() + state.indexes.iter().map(|index| index.tree.stats().bytes()).sum::<u64>()
+        }
+        Entry::View(_) => 0,
+    }
+}
+
+fn describe(name: &str, entry: &Entry) -> DocBuf {
+    let mut row = Builder::new();
+    row.append("name", name);
+    match entry {
+        Entry::Collection(collection) => {
+            let state = collection.snapshot();
+            row.append("type", "collection");
+            let options = row.open_document("options");
+            state.options.show(&mut row);
+            row.close(options);
+            let info = row.open_document("info");
+            row.append("readOnly", false);
+            row.append("uuid", Value::Binary { subtype: 4, bytes: &collection.uuid });
+            row.close(info);
+            if let Some(index) = state.id_index() {
+                let id = row.open_document("idIndex");
+                index.meta.spec.show(&mut row);
+                row.close(id);
+            }
+        }
+        Entry::View(view) => {
+            row.append("type", "view");
+            row.append("options", Value::Document(view.options.doc()));
+            let info = row.open_document("info");
+            row.append("readOnly", true);
+            row.close(info);
+        }
+    }
+    row.finish()
+}
+
+fn only_name_and_type(row: Doc<'_>) -> DocBuf {
+    let mut short = Builder::new();
+    for element in row.iter().take(2) {
+        short.append_element(element);
+    }
+    short.finish()
+}

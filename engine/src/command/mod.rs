@@ -1,0 +1,156 @@
+//! The commands, one file each, and the table that lists them.
+//!
+//! A command reads its arguments ([`args`]), finds its collection, and calls the executor or the write
+//! door. Names are matched exactly, as MongoDB does.
+
+pub(crate) mod args;
+mod count;
+mod create;
+mod delete;
+mod diagnostics;
+mod distinct;
+mod drop;
+mod find;
+mod find_and_modify;
+mod get_more;
+mod indexes;
+mod insert;
+mod list;
+mod session;
+mod statements;
+mod update;
+mod view;
+
+pub(crate) use find::open_find;
+pub(crate) use statements::MAX_BATCH;
+
+use std::sync::Arc;
+
+use bindery_document::{Builder, Doc, Error, Result, Value, code};
+
+use crate::catalog::{Entry, View};
+use crate::collection::Collection;
+use crate::database::Inner;
+use crate::namespace;
+use crate::trace::Cx;
+
+/// A command to run.
+#[derive(Clone, Copy)]
+pub(crate) struct Request<'a> {
+    pub(crate) server: &'a Inner,
+    pub(crate) database: &'a str,
+    pub(crate) command: Doc<'a>,
+}
+
+/// A command's work: arguments in, reply fields (without `ok`) out.
+type Run = fn(&Request<'_>, &mut Cx<'_>) -> Result<Builder>;
+
+/// Every command, by each of its names.
+const COMMANDS: &[(&str, Run)] = &[
+    ("buildInfo", session::build_info),
+    ("buildinfo", session::build_info),
+    ("collStats", diagnostics::coll_stats),
+    ("collstats", diagnostics::coll_stats),
+    ("compact", diagnostics::compact),
+    ("count", count::run),
+    ("create", create::run),
+    ("createIndexes", indexes::create),
+    ("dbStats", diagnostics::db_stats),
+    ("dbstats", diagnostics::db_stats),
+    ("delete", delete::run),
+    ("deleteIndexes", indexes::drop),
+    ("distinct", distinct::run),
+    ("drop", drop::run),
+    ("dropDatabase", drop::database),
+    ("dropIndexes", indexes::drop),
+    ("find", find::run),
+    ("findAndModify", find_and_modify::run),
+    ("findandmodify", find_and_modify::run),
+    ("getMore", get_more::run),
+    ("hello", session::hello),
+    ("insert", insert::run),
+    ("isMaster", session::hello),
+    ("ismaster", session::hello),
+    ("killCursors", get_more::kill),
+    ("listCollections", list::collections),
+    ("listDatabases", list::databases),
+    ("listIndexes", indexes::list),
+    ("ping", session::ping),
+    ("update", update::run),
+    ("validate", diagnostics::validate),
+];
+
+/// Runs the command with this name.
+///
+/// # Errors
+/// 59 if there is no such command; else what the command says.
+pub(crate) fn run(name: &str, request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
+    match COMMANDS.binary_search_by(|(known, _)| (*known).cmp(name)) {
+        Ok(at) => COMMANDS[at].1(request, cx),
+        Err(_) => Err(Error::new(code::COMMAND_NOT_FOUND, format!("no such command: '{name}'"))),
+    }
+}
+
+/// What a command's target turned out to be.
+pub(crate) enum Target {
+    /// There is nothing of this name.
+    Absent,
+    /// A collection.
+    Collection(Arc<Collection>),
+    /// A view.
+    View(Arc<View>),
+}
+
+impl<'a> Request<'a> {
+    /// The collection's name: the value of the command's first field.
+    ///
+    /// # Errors
+    /// 2 if it is no string, 73 if it cannot be a name.
+    pub(crate) fn collection_name(&self) -> Result<&'a str> {
+        let value = self.command.first().map(|e| e.value());
+        let Some(Value::String(name)) = value else {
+            return Err(Error::new(code::BAD_VALUE, "collection name has invalid type"));
+        };
+        let name = name.as_str();
+        namespace::check_collection(self.database, name)?;
+        Ok(name)
+    }
+
+    /// Database and collection, joined by a dot.
+    pub(crate) fn namespace(&self, collection: &str) -> String {
+        format!("{}.{collection}", self.database)
+    }
+
+    /// Says in a duplicate key error which collection it happened in; the write door does not know.
+    pub(crate) fn name_namespace(&self, mut error: Error, collection: &str) -> Error {
+        if error.code == code::DUPLICATE_KEY {
+            let namespace = self.namespace(collection);
+            error.message = error.message.replacen("error index:", &format!("error collection: {namespace} index:"), 1);
+        }
+        error
+    }
+
+    /// What the name stands for.
+    pub(crate) fn target(&self, name: &str) -> Target {
+        match self.server.catalog.read().get(self.database, name) {
+            None => Target::Absent,
+            Some(Entry::Collection(collection)) => Target::Collection(Arc::clone(collection)),
+            Some(Entry::View(view)) => Target::View(Arc::clone(view)),
+        }
+    }
+}
+
+/// The error for a command that views do not take.
+pub(crate) fn not_on_a_view(namespace: &str) -> Error {
+    Error::new(code::COMMAND_NOT_SUPPORTED_ON_VIEW, format!("Namespace {namespace} is a view, not a collection"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::COMMANDS;
+
+    #[test]
+    fn the_table_is_sorted() {
+        assert!(COMMANDS.windows(2).all(|pair| pair[0].0 < pair[1].0));
+    }
+}

@@ -1,0 +1,66 @@
+//! What `insert`, `update` and `delete` share: a batch of statements, ordered or not, and the
+//! `writeErrors` of those that failed.
+
+use bindery_document::{Builder, Error, Result, code};
+
+use super::args::Args;
+
+/// The most statements in one batch.
+pub(crate) const MAX_BATCH: usize = 100_000;
+
+/// The failures of a batch.
+#[derive(Default)]
+pub(super) struct WriteErrors {
+    errors: Vec<(usize, Error)>,
+}
+
+impl WriteErrors {
+    /// Notes that the statement at this position failed.
+    pub(super) fn push(&mut self, index: usize, error: Error) {
+        self.errors.push((index, error));
+    }
+
+    /// Appends `writeErrors`, if there were any.
+    pub(super) fn show(&self, reply: &mut Builder) {
+        if self.errors.is_empty() {
+            return;
+        }
+        let list = reply.open_array("writeErrors");
+        for (position, (index, error)) in self.errors.iter().enumerate() {
+            let mut digits = [0; 20];
+            let entry = reply.open_document(bindery_document::build::index_key(position, &mut digits));
+            reply.append("index", *index as i32);
+            reply.append("code", error.code);
+            if let Some(details) = &error.details {
+                for element in details.doc().iter() {
+                    reply.append_element(element);
+                }
+            }
+            reply.append("errmsg", error.message.as_str());
+            reply.close(entry);
+        }
+        reply.close(list);
+    }
+}
+
+/// Whether a failure ends the batch.
+///
+/// # Errors
+/// 14 if the option is no boolean.
+pub(super) fn is_ordered(args: &Args<'_>) -> Result<bool> {
+    Ok(args.optional_flag("ordered")?.unwrap_or(true))
+}
+
+/// Checks the number of statements.
+///
+/// # Errors
+/// 16 if there are none or too many.
+pub(super) fn check_batch_size(count: usize) -> Result<()> {
+    if count == 0 || count > MAX_BATCH {
+        return Err(Error::new(
+            code::INVALID_LENGTH,
+            format!("Write batch sizes must be between 1 and {MAX_BATCH}. Got {count} operations."),
+        ));
+    }
+    Ok(())
+}

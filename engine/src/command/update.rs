@@ -1,0 +1,232 @@
+//! `update`: statements of a filter and an update, with upsert and multi.
+
+use bindery_document::{Builder, Doc, DocBuf, Error, OwnedValue, Result, Value, code};
+use bindery_index::RecordId;
+use bindery_query::filter::Filter;
+use bindery_query::update::{Now, Options, Update};
+
+use super::args::Args;
+use super::statements::{WriteErrors, check_batch_size, is_ordered};
+use super::{Request, Target, create, find, insert, not_on_a_view};
+use crate::collection::{State, WriteGuard};
+use crate::execute::{Question, matching_records};
+use crate::trace::Cx;
+use crate::write::{self, Changed};
+
+const STATEMENT_FIELDS: [&str; 9] =
+    ["q", "u", "c", "multi", "upsert", "upsertSupplied", "arrayFilters", "collation", "hint"];
+
+/// One statement, read but not compiled.
+pub(super) struct Statement<'a> {
+    pub(super) question: Question<'a>,
+    pub(super) update: Value<'a>,
+    pub(super) constants: Option<Doc<'a>>,
+    pub(super) array_filters: Vec<Doc<'a>>,
+    pub(super) multi: bool,
+    pub(super) upsert: bool,
+}
+
+/// What a statement did.
+#[derive(Default)]
+struct Outcome {
+    matched: u64,
+    modified: u64,
+    upserted: Option<OwnedValue>,
+}
+
+pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
+    let fields = ["updates", "ordered", "bypassDocumentValidation", "let"];
+    let args = Args::of_command("update", request.command, &fields)?;
+    let name = request.collection_name()?;
+    let ordered = is_ordered(&args)?;
+    let bypass = args.loose_flag("bypassDocumentValidation")?.unwrap_or(false);
+    let variables = args.document("let")?;
+    let list = args.required_array("updates")?;
+    check_batch_size(list.count())?;
+    let mut statements = Vec::new();
+    for element in list.iter() {
+        let Value::Document(statement) = element.value() else {
+            return Err(args.mismatch("updates", element.kind, "object"));
+        };
+        let mut statement = parse(&Args::of_statement("update.updates", statement, &STATEMENT_FIELDS)?)?;
+        statement.question.variables = variables;
+        statements.push(statement);
+    }
+
+    let mut errors = WriteErrors::default();
+    let (mut n, mut modified) = (0, 0);
+    let mut upserted = Vec::new();
+    for (position, statement) in statements.iter().enumerate() {
+        let mut outcome = Outcome::default();
+        let result = update(request, name, statement, bypass, &mut outcome, cx);
+        // What was done before a failure stays done, and is counted.
+        n += outcome.matched + u64::from(outcome.upserted.is_some());
+        modified += outcome.modified;
+        upserted.extend(outcome.upserted.map(|id| (position, id)));
+        if let Err(error) = result {
+            errors.push(position, request.name_namespace(error, name));
+            if ordered {
+                break;
+            }
+        }
+    }
+    let mut reply = Builder::new();
+    reply.append("n", n as i32);
+    errors.show(&mut reply);
+    if !upserted.is_empty() {
+        let list = reply.open_array("upserted");
+        for (i, (position, id)) in upserted.iter().enumerate() {
+            let mut digits = [0; 20];
+            let entry = reply.open_document(bindery_document::build::index_key(i, &mut digits));
+            reply.append("index", *position as i32);
+            reply.append("_id", id.value());
+            reply.close(entry);
+        }
+        reply.close(list);
+    }
+    reply.append("nModified", modified as i32);
+    Ok(reply)
+}
+
+fn parse<'a>(args: &Args<'a>) -> Result<Statement<'a>> {
+    let mut question = Question::new(args.required_document("q")?);
+    question.collation = args.document("collation")?;
+    question.hint = find::hint(args)?;
+    let update = args.required_or_null("u")?;
+    if !matches!(update, Value::Document(_) | Value::Array(_)) {
+        return Err(Error::new(code::FAILED_TO_PARSE, "Update argument must be either an object or an array"));
+    }
+    Ok(Statement {
+        question,
+        update,
+        constants: args.document("c")?,
+        array_filters: array_filters(args)?,
+        multi: args.flag("multi")?,
+        upsert: args.flag("upsert")?,
+    })
+}
+
+/// The documents of `arrayFilters`.
+pub(super) fn array_filters<'a>(args: &Args<'a>) -> Result<Vec<Doc<'a>>> {
+    let mut filters = Vec::new();
+    for element in args.array("arrayFilters")?.into_iter().flatten() {
+        match element.value() {
+            Value::Document(filter) => filters.push(filter),
+            _ => return Err(args.mismatch("arrayFilters", element.kind, "object")),
+        }
+    }
+    Ok(filters)
+}
+
+fn update(
+    request: &Request<'_>,
+    name: &str,
+    statement: &Statement<'_>,
+    bypass: bool,
+    outcome: &mut Outcome,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    let collection = match request.target(name) {
+        Target::View(_) => return Err(not_on_a_view(&request.namespace(name))),
+        Target::Collection(collection) => collection,
+        Target::Absent if statement.upsert => create::open_or_create(request, name)?,
+        Target::Absent => {
+            Compiled::new(request, statement, None)?;
+            return Ok(());
+        }
+    };
+    let mut guard = collection.lock_for_writing();
+    let compiled = Compiled::new(request, statement, Some(&guard.snapshot()))?;
+    let mut question = statement.question;
+    if !statement.multi {
+        question.limit = Some(1);
+    }
+    let records = matching_records(request.server, &guard, &question, cx)?;
+    if records.is_empty() && statement.upsert {
+        outcome.upserted = Some(compiled.upsert(request, &mut guard, bypass, cx)?.0);
+        return Ok(());
+    }
+    let mut buffer = Vec::new();
+    for record_id in records {
+        cx.step()?;
+        let modified = compiled.apply(&mut guard, record_id, bypass, &mut buffer, cx)?;
+        outcome.matched += 1;
+        outcome.modified += u64::from(modified);
+    }
+    Ok(())
+}
+
+/// A statement's filter and update, compiled.
+pub(super) struct Compiled {
+    filter: Filter,
+    update: Update,
+    now: Now,
+}
+
+impl Compiled {
+    /// # Errors
+    /// What the languages say.
+    pub(super) fn new(request: &Request<'_>, statement: &Statement<'_>, state: Option<&State>) -> Result<Compiled> {
+        let scope = request.server.scope();
+        let collation = statement.question.collation(state)?;
+        let context = statement.question.context(&scope, collation.clone())?;
+        let filter = Filter::parse(statement.question.filter, &context)?;
+        let options = Options { collation, multi: statement.multi };
+        let update = Update::parse(statement.update, &statement.array_filters, options)?;
+        let now = Now {
+            date_ms: scope.now_millis,
+            timestamp: ((scope.now_millis / 1000) as u64) << 32 | request.server.next_increment(),
+        };
+        Ok(Compiled { filter, update, now })
+    }
+
+    /// Updates a record that matches; says whether it counts as modified. The new version is left in `buffer`.
+    ///
+    /// # Errors
+    /// What the update and the write door say; nothing is changed then.
+    pub(super) fn apply(
+        &self,
+        guard: &mut WriteGuard<'_>,
+        record_id: RecordId,
+        bypass: bool,
+        buffer: &mut Vec<u8>,
+        cx: &mut Cx<'_>,
+    ) -> Result<bool> {
+        let applied = {
+            let state = guard.peek();
+            let Some(bytes) = state.records.get(record_id, &mut cx.visitor) else {
+                return Ok(false);
+            };
+            let document = Doc::from_stored(bytes);
+            let matched = match self.update.needs_position() {
+                true => self.filter.matches_at(document)?.1.map(|position| position as usize),
+                false => None,
+            };
+            self.update.apply(document, matched, self.now, buffer)?
+        };
+        if applied.modified {
+            let changed = Changed::By(&self.update, applied.changes);
+            write::update(guard, record_id, Doc::from_stored(buffer), changed, bypass, cx)?;
+        }
+        Ok(applied.modified)
+    }
+
+    /// Inserts the document that the filter and the update describe; gives its `_id` and itself.
+    ///
+    /// # Errors
+    /// What the update and the write door say.
+    pub(super) fn upsert(
+        &self,
+        request: &Request<'_>,
+        guard: &mut WriteGuard<'_>,
+        bypass: bool,
+        cx: &mut Cx<'_>,
+    ) -> Result<(OwnedValue, DocBuf)> {
+        let document = self.update.upsert(&self.filter, self.now)?;
+        let prepared = insert::prepare(request.server, document.doc())?;
+        let document = Doc::from_stored(&prepared);
+        write::insert(guard, document, bypass, cx)?;
+        let id = document.get("_id").unwrap_or(Value::Null);
+        Ok((OwnedValue::new(id), DocBuf::from(document)))
+    }
+}
