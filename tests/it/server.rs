@@ -13,3 +13,9 @@ pub(crate) trait Server {
         commands.iter().map(|command| self.run(db, command)).collect()
     }
 }
+
+impl Server for bindery::Database {
+    fn run(&mut self, db: &str, command: &RawDocument) -> RawDocumentBuf {
+        self.with_name(db).run_command(command)
+    }
+}

@@ -3,15 +3,14 @@
 use bindery_document::{Error, Path, Result, Value, code};
 
 use super::compare::CompareOp;
-use super::parse::Place;
-use super::{Filter, RegexTest, compare, elem_match, parse};
+use super::{Filter, ParseContext, RegexTest, compare, elem_match, parse};
 
 /// Parses `$all: [...]` into the conditions it stands for.
 ///
 /// # Errors
 /// Code 2 for what is no array, for operators other than `$elemMatch` in it, and for a mixture of
 /// `$elemMatch` and values.
-pub(super) fn parse(path: Path, operand: Value<'_>, place: Place<'_>) -> Result<Filter> {
+pub(super) fn parse(path: Path, operand: Value<'_>, context: &ParseContext) -> Result<Filter> {
     let Value::Array(members) = operand else {
         return Err(Error::new(code::BAD_VALUE, "$all needs an array"));
     };
@@ -24,7 +23,7 @@ pub(super) fn parse(path: Path, operand: Value<'_>, place: Place<'_>) -> Result<
         let value = member.value();
         let condition = match value {
             _ if are_elem_matches => match value.as_document().and_then(|inner| inner.first()) {
-                Some(first) if first.key == b"$elemMatch" => elem_match::parse(path.clone(), first.value(), place)?,
+                Some(first) if first.key == b"$elemMatch" => elem_match::parse(path.clone(), first.value(), context)?,
                 _ => return Err(Error::new(code::BAD_VALUE, "$all takes $elemMatch everywhere or nowhere")),
             },
             Value::Regex { pattern, options } => {
@@ -33,7 +32,7 @@ pub(super) fn parse(path: Path, operand: Value<'_>, place: Place<'_>) -> Result<
             _ if parse::operator_document(&value, false).is_some() => {
                 return Err(Error::new(code::BAD_VALUE, "no operators but $elemMatch in $all"));
             }
-            _ => compare::parse(path.clone(), CompareOp::Eq, value, place)?,
+            _ => compare::parse(path.clone(), CompareOp::Eq, value, context)?,
         };
         conditions.push(condition);
     }

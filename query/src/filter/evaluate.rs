@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use bindery_document::path::{Leaf, Reached};
-use bindery_document::{Doc, Element, Error, OwnedValue, Path, Result};
+use bindery_document::{Doc, Element, Error, Path, Result};
 
 use super::json_schema::Schema;
 use super::{Filter, sample};
@@ -15,43 +15,25 @@ use super::{Filter, sample};
 pub type Position = Option<u32>;
 
 /// What one evaluation carries along.
-#[derive(Debug)]
-pub(super) struct Context<'p> {
+#[derive(Debug, Default)]
+pub(super) struct Context {
     /// The position so far; only kept while `wants_position`.
     position: Position,
     wants_position: bool,
     /// The first failure of an expression or a pattern; it outweighs the answer.
     error: Option<Error>,
-    /// The values of the expressions' parameters.
-    parameters: &'p [Option<OwnedValue>],
 }
 
-impl<'p> Context<'p> {
-    fn new(parameters: &'p [Option<OwnedValue>]) -> Context<'p> {
-        Context { position: None, wants_position: false, error: None, parameters }
-    }
-
-    /// The answer, unless something failed.
-    fn conclude<T>(self, answer: impl FnOnce(&Self) -> T) -> Result<T> {
-        match self.error {
-            None => Ok(answer(&self)),
-            Some(error) => Err(error),
-        }
-    }
-
-    /// The values of the expressions' parameters.
-    pub(super) fn parameters(&self) -> &'p [Option<OwnedValue>] {
-        self.parameters
-    }
-
+impl Context {
     /// Notes a failure. The condition then counts as not met, whatever stands around it.
+    #[expect(dead_code, reason = "only expressions fail on a document")]
     pub(super) fn fail(&mut self, error: Error) -> bool {
         self.error.get_or_insert(error);
         false
     }
 
     /// A scope in which no position is noted; failures still are.
-    pub(super) fn without_position(&mut self) -> Scope<'_, 'p> {
+    pub(super) fn without_position(&mut self) -> Scope<'_> {
         let wanted = std::mem::replace(&mut self.wants_position, false);
         Scope { context: self, wanted }
     }
@@ -65,25 +47,25 @@ impl<'p> Context<'p> {
 }
 
 /// Gives the context back as it was.
-pub(super) struct Scope<'a, 'p> {
-    context: &'a mut Context<'p>,
+pub(super) struct Scope<'a> {
+    context: &'a mut Context,
     wanted: bool,
 }
 
-impl<'p> std::ops::Deref for Scope<'_, 'p> {
-    type Target = Context<'p>;
-    fn deref(&self) -> &Context<'p> {
+impl std::ops::Deref for Scope<'_> {
+    type Target = Context;
+    fn deref(&self) -> &Context {
         self.context
     }
 }
 
-impl<'p> std::ops::DerefMut for Scope<'_, 'p> {
-    fn deref_mut(&mut self) -> &mut Context<'p> {
+impl std::ops::DerefMut for Scope<'_> {
+    fn deref_mut(&mut self) -> &mut Context {
         self.context
     }
 }
 
-impl Drop for Scope<'_, '_> {
+impl Drop for Scope<'_> {
     fn drop(&mut self) {
         self.context.wants_position = self.wanted;
     }
@@ -93,21 +75,16 @@ impl Filter {
     /// Whether the document passes.
     ///
     /// # Errors
-    /// What an expression of `$expr` fails with on this document; other conditions do not fail.
+    /// What an expression of `$expr` or a regular expression fails with on this document; other filters
+    /// do not fail.
     #[inline]
     pub fn matches(&self, doc: Doc<'_>) -> Result<bool> {
-        self.matches_with(doc, &[])
-    }
-
-    /// As [`Filter::matches`], with values for the parameters that the expressions' context declared.
-    ///
-    /// # Errors
-    /// As [`Filter::matches`].
-    #[inline]
-    pub fn matches_with(&self, doc: Doc<'_>, parameters: &[Option<OwnedValue>]) -> Result<bool> {
-        let mut context = Context::new(parameters);
+        let mut context = Context::default();
         let matched = self.accepts_document(doc, &mut context);
-        context.conclude(|_| matched)
+        match context.error {
+            None => Ok(matched),
+            Some(error) => Err(error),
+        }
     }
 
     /// Whether the document passes, and at which position of an array the last array condition did.
@@ -115,23 +92,29 @@ impl Filter {
     /// # Errors
     /// As [`Filter::matches`].
     pub fn matches_at(&self, doc: Doc<'_>) -> Result<(bool, Position)> {
-        let mut context = Context { wants_position: true, ..Context::new(&[]) };
+        let mut context = Context { wants_position: true, ..Context::default() };
         let matched = self.accepts_document(doc, &mut context);
-        context.conclude(|context| (matched, context.position))
+        match context.error {
+            None => Ok((matched, context.position)),
+            Some(error) => Err(error),
+        }
     }
 
-    /// Whether a single value passes, arrays taken whole: for conditions whose paths are empty
-    /// ([`Path::of_value`]).
+    /// Whether a single value passes, arrays taken whole: what `$pull` and `arrayFilters` ask of elements
+    /// by conditions on the value itself ([`Path::of_value`]).
     ///
     /// # Errors
     /// As [`Filter::matches`].
     pub fn matches_value(&self, element: Element<'_>) -> Result<bool> {
-        let mut context = Context::new(&[]);
+        let mut context = Context::default();
         let matched = self.accepts_element(Some(element), &mut context);
-        context.conclude(|_| matched)
+        match context.error {
+            None => Ok(matched),
+            Some(error) => Err(error),
+        }
     }
 
-    pub(super) fn accepts_document(&self, doc: Doc<'_>, context: &mut Context<'_>) -> bool {
+    pub(super) fn accepts_document(&self, doc: Doc<'_>, context: &mut Context) -> bool {
         match self {
             Filter::And(filters) => {
                 let before = context.position;
@@ -171,7 +154,6 @@ impl Filter {
                 any(path, doc, Leaf::Whole, context, |e, context| self.accepts_element(e, context))
             }
             Filter::Schema(schema) => schema.accepts_document(doc, &mut context.without_position()),
-            Filter::Expr(test) => test.accepts(doc, context),
             Filter::SampleRate(rate) => sample::draw(*rate),
             Filter::AlwaysTrue => true,
             Filter::AlwaysFalse => false,
@@ -179,7 +161,7 @@ impl Filter {
     }
 
     /// Whether one value passes, without a walk: arrays are taken whole.
-    pub(super) fn accepts_element(&self, element: Option<Element<'_>>, context: &mut Context<'_>) -> bool {
+    pub(super) fn accepts_element(&self, element: Option<Element<'_>>, context: &mut Context) -> bool {
         match self {
             Filter::And(filters) => filters.iter().all(|filter| filter.accepts_element(element, context)),
             Filter::Or(filters) => filters.iter().any(|filter| filter.accepts_element(element, context)),
@@ -204,8 +186,6 @@ impl Filter {
                 position.is_some()
             }
             Filter::Schema(schema) => schema.accepts_element(element, context),
-            // The parser keeps expressions out of conditions on elements.
-            Filter::Expr(_) => false,
             Filter::SampleRate(rate) => sample::draw(*rate),
             Filter::AlwaysTrue => true,
             Filter::AlwaysFalse => false,
@@ -215,9 +195,9 @@ impl Filter {
 
 /// Whether anything the path leads to passes; notes the position of what did.
 #[inline]
-fn any<F>(path: &Path, doc: Doc<'_>, leaf: Leaf, context: &mut Context<'_>, accepts: F) -> bool
+fn any<F>(path: &Path, doc: Doc<'_>, leaf: Leaf, context: &mut Context, accepts: F) -> bool
 where
-    F: Fn(Option<Element<'_>>, &mut Context<'_>) -> bool,
+    F: Fn(Option<Element<'_>>, &mut Context) -> bool,
 {
     let walk = path.visit(doc, leaf, &mut |reached: Reached<'_>| {
         if accepts(reached.element, context) {

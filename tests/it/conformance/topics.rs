@@ -35,3 +35,12 @@ fn mongodb_itself_plans_as_it_did() {
     assert_eq!(report.worse(), 0, "plans that the runner judges wrongly");
     assert!(report.same_bounds_percent() > 99.9, "bounds that the runner judges wrongly");
 }
+
+#[test]
+fn bindery_is_counted_on_every_topic() {
+    let servers: Servers = Arc::new(|| Box::new(bindery::Database::new()));
+    for topic in topics() {
+        let report = run_topic(&topic, &servers);
+        say(&report.text(3));
+    }
+}
