@@ -13,6 +13,7 @@ use flate2::read::GzDecoder;
 use crate::extjson::read_document;
 
 /// One collection of a case's set-up.
+#[derive(Clone)]
 pub(crate) struct Collection {
     pub(crate) name: String,
     pub(crate) docs: Vec<RawDocumentBuf>,
@@ -21,6 +22,7 @@ pub(crate) struct Collection {
 }
 
 /// What MongoDB answered to a command.
+#[derive(Clone)]
 pub(crate) enum Expect {
     /// A cursor, drained.
     Result { docs: Vec<RawDocumentBuf>, ordered: bool },
@@ -42,6 +44,8 @@ pub(crate) struct Case {
     /// Every collection's documents afterwards, each a bag; absent where a case only reads.
     pub(crate) after: Option<Vec<(String, Vec<RawDocumentBuf>)>>,
     pub(crate) note: Option<String>,
+    /// A `createIndexes` to try after the set-up; whether it is refused does not matter.
+    pub(crate) added_index: Option<RawDocumentBuf>,
 }
 
 /// The lines of one topic, not yet read.
@@ -142,6 +146,7 @@ fn case(line: &RawDocument) -> Case {
             .ok()
             .map(|after| fields(after).map(|(name, value)| (name.to_owned(), all_documents(value))).collect()),
         note: line.get_str("note").ok().map(str::to_owned),
+        added_index: None,
     }
 }
 

@@ -12,6 +12,9 @@ use crate::server::Server;
 /// Runs a case in the empty databases `db` and, where it is needed, `<db>_plain`; says what is wrong.
 pub(super) fn run(server: &mut dyn Server, db: &str, case: &Case) -> Result<(), String> {
     set_up(server, db, &case.setup)?;
+    if let Some(create) = &case.added_index {
+        ask(server, db, create);
+    }
     for (number, step) in case.steps.iter().enumerate() {
         let answer = ask(server, db, &step.command);
         let Some(fault) = fault(&step.command, &step.expect, &answer) else {

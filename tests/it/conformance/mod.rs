@@ -4,6 +4,7 @@
 //! - [`verdict`] holds an answer against what MongoDB answered;
 //! - [`case`] makes a case's set-up, runs its steps and looks at the collections afterwards;
 //! - [`topic`] runs many cases, each on a thread of its own, so that a panic or a hang costs one case;
+//! - [`reindexed`] asks the reading cases again with indexes added;
 //! - [`explain`] does the same for what the planner did.
 //!
 //! | variable | effect |
@@ -14,6 +15,7 @@
 
 mod case;
 mod explain;
+mod reindexed;
 mod topic;
 mod topics;
 mod verdict;

@@ -13,6 +13,7 @@ use bson::RawDocumentBuf;
 use bson::raw::cstr;
 
 use super::case::{refused_index_type, run};
+use super::reindexed::with_each_index;
 use super::verdict::verbose;
 use crate::corpus::{Case, Topic};
 use crate::server::Server;
@@ -69,7 +70,17 @@ pub(crate) fn say(text: &str) {
 
 /// Runs every case of `topic`.
 pub(super) fn run_topic(topic: &Topic, servers: &Servers) -> Report {
-    let cases: Vec<Arc<Case>> = topic.cases().into_iter().map(Arc::new).collect();
+    run_cases(&topic.path, topic.cases(), servers)
+}
+
+/// Runs the reading cases of `topic`, each with every index added that it could use.
+pub(super) fn run_reindexed(topic: &Topic, servers: &Servers) -> Report {
+    let cases = topic.cases().iter().flat_map(with_each_index).collect();
+    run_cases(&format!("{} + an index", topic.path), cases, servers)
+}
+
+fn run_cases(path: &str, cases: Vec<Case>, servers: &Servers) -> Report {
+    let cases: Vec<Arc<Case>> = cases.into_iter().map(Arc::new).collect();
     let results = run_each(&cases, |case, db| {
         let (case, servers, db) = (Arc::clone(case), Arc::clone(servers), db.to_owned());
         move || {
@@ -83,7 +94,7 @@ pub(super) fn run_topic(topic: &Topic, servers: &Servers) -> Report {
             result
         }
     });
-    let mut report = Report { path: topic.path.clone(), total: 0, failures: Vec::new(), apart: BTreeMap::new() };
+    let mut report = Report { path: path.to_owned(), total: 0, failures: Vec::new(), apart: BTreeMap::new() };
     for (case, result) in cases.iter().zip(results) {
         if let Some(what) = refused_index_type(case) {
             let (passed, total) = report.apart.entry(what).or_default();
