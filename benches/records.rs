@@ -116,6 +116,15 @@ fn scan(c: &mut Criterion) {
     }
     for page_bytes in PAGE_SIZES {
         let records = records(page_bytes);
+        group.bench_function(BenchmarkId::new("Records, by runs", page_bytes), |b| {
+            b.iter(|| {
+                let (mut cursor, mut sum) = (black_box(&records).cursor(), 0);
+                while let Some(run) = cursor.next_run(&mut Untraced) {
+                    sum += run.map(|(_, document)| weigh(document)).sum::<u64>();
+                }
+                sum
+            });
+        });
         group.bench_function(BenchmarkId::new("Records", page_bytes), |b| {
             b.iter(|| {
                 let (mut cursor, mut sum) = (black_box(&records).cursor(), 0);

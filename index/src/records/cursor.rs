@@ -75,6 +75,26 @@ impl Cursor {
         self.found(slot, visitor)
     }
 
+    /// The documents after the cursor that lie in its leaf (or, if there are none, in the next): a
+    /// scan takes less time over runs than over [`next`](Cursor::next), and may leave one half-way.
+    /// None at the end.
+    #[inline]
+    pub fn next_run<'a, V: PageVisitor>(&'a mut self, visitor: &'a mut V) -> Option<Run<'a, V>> {
+        while self.leaf().is_none_or(|leaf| self.slot >= leaf.slots()) {
+            if !self.read_next(visitor) {
+                return None;
+            }
+        }
+        let node = match &self.page {
+            Some(page) => page.children.get(self.child)?,
+            None => &self.root,
+        };
+        match node {
+            Node::Leaf(leaf) => Some(Run { leaf, next: self.slot, slot: &mut self.slot, visitor }),
+            Node::Inner(_) => None,
+        }
+    }
+
     /// The document before the cursor, which it then lies before.
     #[inline]
     pub fn prev(&mut self, visitor: &mut impl PageVisitor) -> Option<(RecordId, &[u8])> {
@@ -133,6 +153,9 @@ impl Cursor {
         let next = self.child + 1;
         match (&self.page, self.high) {
             (Some(page), _) if next < page.children.len() => {
+                if let Some(Node::Leaf(after)) = page.children.get(next + 1) {
+                    after.warm();
+                }
                 self.child = next;
                 self.slot = 0;
                 self.touch_leaf(visitor);
@@ -193,5 +216,37 @@ impl Cursor {
         self.target = None;
         self.touch_leaf(visitor);
         self.slot = self.leaf().map_or(0, |leaf| leaf.lower_bound(rid));
+    }
+}
+
+/// Documents of one leaf, in order; see [`Cursor::next_run`]. The cursor goes along: it lies after the
+/// last document taken when the run is dropped.
+pub struct Run<'a, V> {
+    leaf: &'a Leaf,
+    next: usize,
+    /// The cursor's place, set when the run ends.
+    slot: &'a mut usize,
+    visitor: &'a mut V,
+}
+
+impl<'a, V: PageVisitor> Iterator for Run<'a, V> {
+    type Item = (RecordId, &'a [u8]);
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<(RecordId, &'a [u8])> {
+        while self.next < self.leaf.slots() {
+            let slot = self.next;
+            self.next += 1;
+            if let Some(document) = self.leaf.document(slot, self.visitor) {
+                return Some((RecordId(self.leaf.rid_at(slot)), document));
+            }
+        }
+        None
+    }
+}
+
+impl<V> Drop for Run<'_, V> {
+    fn drop(&mut self) {
+        *self.slot = self.next;
     }
 }

@@ -261,6 +261,17 @@ impl Leaf {
         }
     }
 
+    /// Brings the directory and the first documents near the processor, for a scan that comes here
+    /// next: by itself it looks ahead along the documents, but not to the far end of the next body.
+    /// (Worth a tenth of a scan that comes from memory; bench `records`.)
+    pub(super) fn warm(&self) {
+        const LINE: usize = 64;
+        let directory = &self.body[self.directory_start()..];
+        let documents = &self.body[..self.body.len().min(4 * LINE)];
+        let lines = directory.iter().rev().step_by(LINE).chain(documents.iter().step_by(LINE));
+        std::hint::black_box(lines.fold(0, |all, byte| all ^ byte));
+    }
+
     /// Tells `visitor` that this page was read.
     #[inline(always)]
     pub(super) fn touch(&self, visitor: &mut impl PageVisitor) {

@@ -53,6 +53,14 @@ fn assert_same(records: &Records, model: &Model) {
         assert_eq!(cursor.next(&mut Untraced), Some((RecordId(*rid), document.as_slice())));
     }
     assert_eq!(cursor.next(&mut Untraced), None);
+    cursor.seek_to_start();
+    let mut walked = model.iter();
+    while let Some(run) = cursor.next_run(&mut Untraced) {
+        for (rid, document) in run.take(7) {
+            assert_eq!(Some((&rid.0, &document.to_vec())), walked.next());
+        }
+    }
+    assert_eq!(walked.next(), None);
     for (rid, document) in model.iter().rev() {
         assert_eq!(cursor.prev(&mut Untraced), Some((RecordId(*rid), document.as_slice())));
     }
