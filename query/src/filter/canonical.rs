@@ -3,7 +3,7 @@
 //! Both steps follow what MongoDB's `explain` shows as `parsedQuery`, since the planner's choices
 //! rest on it.
 //!
-//! - [`simplify`] splices an `$and` into the `$and` around it (and `$or` likewise), drops what always
+//! - [`simplify`] splices an `$and` into the end of the `$and` around it (and `$or` likewise), drops what always
 //!   or never holds, unwraps what is alone, and turns several equalities on one path of an `$or`
 //!   into one `$in`.
 //! - [`sort`] orders the children of `$and`, `$or`, `$nor` and of value `$elemMatch` by kind of
@@ -18,27 +18,29 @@ use bindery_document::Path;
 pub fn simplify(filter: Filter) -> Filter {
     match filter {
         Filter::And(children) => {
-            let mut kept = Vec::new();
+            let (mut kept, mut spliced) = (Vec::new(), Vec::new());
             for child in children.into_iter().map(simplify) {
                 match child {
                     Filter::AlwaysTrue => {}
                     Filter::AlwaysFalse => return Filter::AlwaysFalse,
-                    Filter::And(inner) => kept.extend(inner),
+                    Filter::And(inner) => spliced.extend(inner),
                     other => kept.push(other),
                 }
             }
+            kept.append(&mut spliced);
             single_or(kept, Filter::And, Filter::AlwaysTrue)
         }
         Filter::Or(children) => {
-            let mut kept = Vec::new();
+            let (mut kept, mut spliced) = (Vec::new(), Vec::new());
             for child in children.into_iter().map(simplify) {
                 match child {
                     Filter::AlwaysFalse => {}
                     Filter::AlwaysTrue => return Filter::AlwaysTrue,
-                    Filter::Or(inner) => kept.extend(inner),
+                    Filter::Or(inner) => spliced.extend(inner),
                     other => kept.push(other),
                 }
             }
+            kept.append(&mut spliced);
             single_or(gather_equalities(kept), Filter::Or, Filter::AlwaysFalse)
         }
         Filter::Nor(children) => {

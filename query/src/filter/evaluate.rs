@@ -137,7 +137,7 @@ impl Filter {
             Filter::In(test) if test.regexes.is_empty() => {
                 any(&test.path, doc, Leaf::Elements, context, |e, _| test.accepts(e))
             }
-            Filter::Exists(path) => any(path, doc, Leaf::Whole, context, |e, _| e.is_some()),
+            Filter::Exists(path) => any(path, doc, Leaf::Elements, context, |e, _| e.is_some()),
             Filter::Type(test) => any(&test.path, doc, Leaf::Elements, context, |e, _| test.accepts(e)),
             Filter::In(super::Membership { path, .. })
             | Filter::Regex(super::RegexTest { path, .. })

@@ -28,6 +28,7 @@ mod modulo;
 mod parse;
 mod regex_test;
 mod sample;
+mod show;
 mod size;
 mod type_set;
 

@@ -84,7 +84,8 @@ fn positions_come_from_the_last_array_condition_as_written() {
     assert_eq!(position(doc! {"a": [1, 2, 3]}, document.clone()), None);
     assert_eq!(position(doc! {"$or": [{"a": 2}, {"b": 7}]}, document.clone()), None);
     assert_eq!(position(doc! {"a": 2, "b": {"$not": {"$gt": 20}}}, document.clone()), Some(1));
-    assert_eq!(position(doc! {"a.1": 2}, document), None);
+    assert_eq!(position(doc! {"a.1": 2}, document.clone()), None);
+    assert_eq!(position(doc! {"b": {"$exists": true}, "a": {"$size": 3}}, document), Some(0));
     let nested = doc! {"b": [{"c": [4, 5]}, {"c": [6, 7, 8]}]};
     assert_eq!(position(doc! {"b.c": 8}, nested.clone()), Some(1));
     assert_eq!(position(doc! {"b.c": {"$elemMatch": {"$eq": 8}}}, nested), Some(1));
@@ -170,4 +171,20 @@ fn a_collation_reaches_strings_everywhere() {
     assert!(matches(doc! {"a": {"b": "X"}}, doc! {"a": {"b": "x"}}));
     assert!(matches(doc! {"a": {"$lt": "B"}}, doc! {"a": "a"}));
     assert!(!matches(doc! {"a": {"$regex": "X"}}, doc! {"a": "x"}));
+}
+
+#[test]
+fn a_filter_shows_as_a_query_that_means_the_same() {
+    for filter in [
+        doc! {"b": 2, "a": {"$gt": 1, "$lt": 5}},
+        doc! {"a": {"$not": {"$gt": 1, "$lt": 5}}, "$nor": [{"b": 1}, {"c": {"$size": 2}}]},
+        doc! {"a": {"$elemMatch": {"$not": {"$not": {"$gt": 1}}, "$type": "number"}}},
+        doc! {"a": {"$elemMatch": {"x": 1, "y": {"$in": [1, null, bson::Regex { pattern: "x".try_into().expect("pattern"), options: "i".try_into().expect("options") }]}}}},
+        doc! {"a": {"$mod": [2, 0], "$bitsAllSet": [1, 70], "$exists": false, "$regex": "x", "$options": "i"}},
+        doc! {"$expr": {"$gt": ["$a", 1]}},
+    ] {
+        let parsed = parse(&filter);
+        let shown = parsed.to_document();
+        assert_eq!(Filter::parse(shown.doc(), &ParseContext::new()).expect("filter"), parsed, "{shown:?}");
+    }
 }
