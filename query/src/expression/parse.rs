@@ -8,7 +8,7 @@ use super::registry::{self, Arity, Entry, Function, Named};
 use super::scope::Address;
 
 /// What is known while an expression is compiled: the variables in scope and the constants of the command.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct ParseContext {
     constants: Vec<(String, Option<OwnedValue>)>,
     parameters: Vec<String>,

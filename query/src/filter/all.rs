@@ -3,14 +3,15 @@
 use bindery_document::{Error, Path, Result, Value, code};
 
 use super::compare::CompareOp;
-use super::{Filter, ParseContext, RegexTest, compare, elem_match, parse};
+use super::parse::Place;
+use super::{Filter, RegexTest, compare, elem_match, parse};
 
 /// Parses `$all: [...]` into the conditions it stands for.
 ///
 /// # Errors
 /// Code 2 for what is no array, for operators other than `$elemMatch` in it, and for a mixture of
 /// `$elemMatch` and values.
-pub(super) fn parse(path: Path, operand: Value<'_>, context: &ParseContext) -> Result<Filter> {
+pub(super) fn parse(path: Path, operand: Value<'_>, place: Place<'_>) -> Result<Filter> {
     let Value::Array(members) = operand else {
         return Err(Error::new(code::BAD_VALUE, "$all needs an array"));
     };
@@ -23,7 +24,7 @@ pub(super) fn parse(path: Path, operand: Value<'_>, context: &ParseContext) -> R
         let value = member.value();
         let condition = match value {
             _ if are_elem_matches => match value.as_document().and_then(|inner| inner.first()) {
-                Some(first) if first.key == b"$elemMatch" => elem_match::parse(path.clone(), first.value(), context)?,
+                Some(first) if first.key == b"$elemMatch" => elem_match::parse(path.clone(), first.value(), place)?,
                 _ => return Err(Error::new(code::BAD_VALUE, "$all takes $elemMatch everywhere or nowhere")),
             },
             Value::Regex { pattern, options } => {
@@ -32,7 +33,7 @@ pub(super) fn parse(path: Path, operand: Value<'_>, context: &ParseContext) -> R
             _ if parse::operator_document(&value, false).is_some() => {
                 return Err(Error::new(code::BAD_VALUE, "no operators but $elemMatch in $all"));
             }
-            _ => compare::parse(path.clone(), CompareOp::Eq, value, context)?,
+            _ => compare::parse(path.clone(), CompareOp::Eq, value, place)?,
         };
         conditions.push(condition);
     }

@@ -197,7 +197,7 @@ fn place(filter: &Filter) -> u8 {
         Filter::Not(_) => 18,
         Filter::Nor(_) => 19,
         Filter::Type(_) => 20,
-        Filter::SampleRate(_) => 21,
+        Filter::Expr(_) | Filter::SampleRate(_) => 21,
         Filter::AlwaysFalse => 22,
         Filter::AlwaysTrue => 23,
         Filter::Schema(_) => 24,

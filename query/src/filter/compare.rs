@@ -9,7 +9,8 @@ use std::cmp::Ordering;
 
 use bindery_document::{Element, Error, Kind, OwnedValue, Path, Result, Value, code, order};
 
-use super::{Filter, ParseContext};
+use super::Filter;
+use super::parse::Place;
 use crate::collation::Collation;
 
 /// Which comparison.
@@ -171,12 +172,12 @@ fn is_nan(value: &Value<'_>) -> bool {
 ///
 /// # Errors
 /// Code 2 for undefined, and for a regular expression in anything but an equality.
-pub(super) fn parse(path: Path, op: CompareOp, operand: Value<'_>, context: &ParseContext) -> Result<Filter> {
+pub(super) fn parse(path: Path, op: CompareOp, operand: Value<'_>, place: Place<'_>) -> Result<Filter> {
     match operand {
         Value::Undefined => Err(Error::new(code::BAD_VALUE, "cannot compare to undefined")),
         Value::Regex { .. } if op != CompareOp::Eq => {
             Err(Error::new(code::BAD_VALUE, format!("{} on '{path}' does not take a regular expression", op.name())))
         }
-        _ => Ok(Filter::Compare(Compare::new(path, op, OwnedValue::new(operand), context.collation.clone()))),
+        _ => Ok(Filter::Compare(Compare::new(path, op, OwnedValue::new(operand), place.collation()))),
     }
 }

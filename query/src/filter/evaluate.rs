@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use bindery_document::path::{Leaf, Reached};
-use bindery_document::{Doc, Element, Error, Path, Result};
+use bindery_document::{Doc, Element, Error, OwnedValue, Path, Result};
 
 use super::json_schema::Schema;
 use super::{Filter, sample};
@@ -15,25 +15,43 @@ use super::{Filter, sample};
 pub type Position = Option<u32>;
 
 /// What one evaluation carries along.
-#[derive(Debug, Default)]
-pub(super) struct Context {
+#[derive(Debug)]
+pub(super) struct Context<'p> {
     /// The position so far; only kept while `wants_position`.
     position: Position,
     wants_position: bool,
     /// The first failure of an expression or a pattern; it outweighs the answer.
     error: Option<Error>,
+    /// The values of the expressions' parameters.
+    parameters: &'p [Option<OwnedValue>],
 }
 
-impl Context {
+impl<'p> Context<'p> {
+    fn new(parameters: &'p [Option<OwnedValue>]) -> Context<'p> {
+        Context { position: None, wants_position: false, error: None, parameters }
+    }
+
+    /// The answer, unless something failed.
+    fn conclude<T>(self, answer: impl FnOnce(&Self) -> T) -> Result<T> {
+        match self.error {
+            None => Ok(answer(&self)),
+            Some(error) => Err(error),
+        }
+    }
+
+    /// The values of the expressions' parameters.
+    pub(super) fn parameters(&self) -> &'p [Option<OwnedValue>] {
+        self.parameters
+    }
+
     /// Notes a failure. The condition then counts as not met, whatever stands around it.
-    #[expect(dead_code, reason = "only expressions fail on a document")]
     pub(super) fn fail(&mut self, error: Error) -> bool {
         self.error.get_or_insert(error);
         false
     }
 
     /// A scope in which no position is noted; failures still are.
-    pub(super) fn without_position(&mut self) -> Scope<'_> {
+    pub(super) fn without_position(&mut self) -> Scope<'_, 'p> {
         let wanted = std::mem::replace(&mut self.wants_position, false);
         Scope { context: self, wanted }
     }
@@ -47,25 +65,25 @@ impl Context {
 }
 
 /// Gives the context back as it was.
-pub(super) struct Scope<'a> {
-    context: &'a mut Context,
+pub(super) struct Scope<'a, 'p> {
+    context: &'a mut Context<'p>,
     wanted: bool,
 }
 
-impl std::ops::Deref for Scope<'_> {
-    type Target = Context;
-    fn deref(&self) -> &Context {
+impl<'p> std::ops::Deref for Scope<'_, 'p> {
+    type Target = Context<'p>;
+    fn deref(&self) -> &Context<'p> {
         self.context
     }
 }
 
-impl std::ops::DerefMut for Scope<'_> {
-    fn deref_mut(&mut self) -> &mut Context {
+impl<'p> std::ops::DerefMut for Scope<'_, 'p> {
+    fn deref_mut(&mut self) -> &mut Context<'p> {
         self.context
     }
 }
 
-impl Drop for Scope<'_> {
+impl Drop for Scope<'_, '_> {
     fn drop(&mut self) {
         self.context.wants_position = self.wanted;
     }
@@ -75,16 +93,21 @@ impl Filter {
     /// Whether the document passes.
     ///
     /// # Errors
-    /// What an expression of `$expr` or a regular expression fails with on this document; other filters
-    /// do not fail.
+    /// What an expression of `$expr` fails with on this document; other conditions do not fail.
     #[inline]
     pub fn matches(&self, doc: Doc<'_>) -> Result<bool> {
-        let mut context = Context::default();
+        self.matches_with(doc, &[])
+    }
+
+    /// As [`Filter::matches`], with values for the parameters that the expressions' context declared.
+    ///
+    /// # Errors
+    /// As [`Filter::matches`].
+    #[inline]
+    pub fn matches_with(&self, doc: Doc<'_>, parameters: &[Option<OwnedValue>]) -> Result<bool> {
+        let mut context = Context::new(parameters);
         let matched = self.accepts_document(doc, &mut context);
-        match context.error {
-            None => Ok(matched),
-            Some(error) => Err(error),
-        }
+        context.conclude(|_| matched)
     }
 
     /// Whether the document passes, and at which position of an array the last array condition did.
@@ -92,29 +115,23 @@ impl Filter {
     /// # Errors
     /// As [`Filter::matches`].
     pub fn matches_at(&self, doc: Doc<'_>) -> Result<(bool, Position)> {
-        let mut context = Context { wants_position: true, ..Context::default() };
+        let mut context = Context { wants_position: true, ..Context::new(&[]) };
         let matched = self.accepts_document(doc, &mut context);
-        match context.error {
-            None => Ok((matched, context.position)),
-            Some(error) => Err(error),
-        }
+        context.conclude(|context| (matched, context.position))
     }
 
-    /// Whether a single value passes, arrays taken whole: what `$pull` and `arrayFilters` ask of elements
-    /// by conditions on the value itself ([`Path::of_value`]).
+    /// Whether a single value passes, arrays taken whole: for conditions whose paths are empty
+    /// ([`Path::of_value`]).
     ///
     /// # Errors
     /// As [`Filter::matches`].
     pub fn matches_value(&self, element: Element<'_>) -> Result<bool> {
-        let mut context = Context::default();
+        let mut context = Context::new(&[]);
         let matched = self.accepts_element(Some(element), &mut context);
-        match context.error {
-            None => Ok(matched),
-            Some(error) => Err(error),
-        }
+        context.conclude(|_| matched)
     }
 
-    pub(super) fn accepts_document(&self, doc: Doc<'_>, context: &mut Context) -> bool {
+    pub(super) fn accepts_document(&self, doc: Doc<'_>, context: &mut Context<'_>) -> bool {
         match self {
             Filter::And(filters) => {
                 let before = context.position;
@@ -154,6 +171,7 @@ impl Filter {
                 any(path, doc, Leaf::Whole, context, |e, context| self.accepts_element(e, context))
             }
             Filter::Schema(schema) => schema.accepts_document(doc, &mut context.without_position()),
+            Filter::Expr(test) => test.accepts(doc, context),
             Filter::SampleRate(rate) => sample::draw(*rate),
             Filter::AlwaysTrue => true,
             Filter::AlwaysFalse => false,
@@ -161,7 +179,7 @@ impl Filter {
     }
 
     /// Whether one value passes, without a walk: arrays are taken whole.
-    pub(super) fn accepts_element(&self, element: Option<Element<'_>>, context: &mut Context) -> bool {
+    pub(super) fn accepts_element(&self, element: Option<Element<'_>>, context: &mut Context<'_>) -> bool {
         match self {
             Filter::And(filters) => filters.iter().all(|filter| filter.accepts_element(element, context)),
             Filter::Or(filters) => filters.iter().any(|filter| filter.accepts_element(element, context)),
@@ -186,6 +204,8 @@ impl Filter {
                 position.is_some()
             }
             Filter::Schema(schema) => schema.accepts_element(element, context),
+            // The parser keeps expressions out of conditions on elements.
+            Filter::Expr(_) => false,
             Filter::SampleRate(rate) => sample::draw(*rate),
             Filter::AlwaysTrue => true,
             Filter::AlwaysFalse => false,
@@ -195,9 +215,9 @@ impl Filter {
 
 /// Whether anything the path leads to passes; notes the position of what did.
 #[inline]
-fn any<F>(path: &Path, doc: Doc<'_>, leaf: Leaf, context: &mut Context, accepts: F) -> bool
+fn any<F>(path: &Path, doc: Doc<'_>, leaf: Leaf, context: &mut Context<'_>, accepts: F) -> bool
 where
-    F: Fn(Option<Element<'_>>, &mut Context) -> bool,
+    F: Fn(Option<Element<'_>>, &mut Context<'_>) -> bool,
 {
     let walk = path.visit(doc, leaf, &mut |reached: Reached<'_>| {
         if accepts(reached.element, context) {

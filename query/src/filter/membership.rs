@@ -5,7 +5,8 @@ use std::cmp::Ordering;
 use bindery_document::{Element, Error, Kind, OwnedValue, Path, Result, Value, code, order};
 
 use super::compare::{Compare, CompareOp, holds_strings};
-use super::{Filter, ParseContext, RegexTest, parse};
+use super::parse::Place;
+use super::{Filter, RegexTest, parse};
 use crate::collation::Collation;
 
 /// `$in` on what a path leads to.
@@ -95,7 +96,7 @@ fn compare(a: &Value<'_>, b: &Value<'_>, collation: Option<&Collation>) -> Order
 ///
 /// # Errors
 /// Code 2 for what is no array and for operator documents in it; those of regular expressions.
-pub(super) fn parse(path: Path, operator: &str, operand: Value<'_>, context: &ParseContext) -> Result<Filter> {
+pub(super) fn parse(path: Path, operator: &str, operand: Value<'_>, place: Place<'_>) -> Result<Filter> {
     let Value::Array(members) = operand else {
         return Err(Error::new(code::BAD_VALUE, format!("{operator} needs an array")));
     };
@@ -113,5 +114,5 @@ pub(super) fn parse(path: Path, operator: &str, operand: Value<'_>, context: &Pa
             value => values.push(OwnedValue::new(value)),
         }
     }
-    Ok(Filter::In(Membership::new(path, values, regexes, context.collation.clone())))
+    Ok(Filter::In(Membership::new(path, values, regexes, place.collation())))
 }

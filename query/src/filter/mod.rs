@@ -22,6 +22,7 @@ pub mod canonical;
 mod compare;
 mod elem_match;
 mod evaluate;
+mod expr;
 pub mod json_schema;
 mod membership;
 mod modulo;
@@ -36,6 +37,7 @@ pub use bits::{BitTest, Bits};
 pub use compare::{Compare, CompareOp};
 pub use elem_match::{ElemMatchObject, ElemMatchValue};
 pub use evaluate::Position;
+pub use expr::ExprTest;
 pub use membership::Membership;
 pub use modulo::Modulo;
 pub use parse::ParseContext;
@@ -81,6 +83,8 @@ pub enum Filter {
     Bits(BitTest),
     /// A condition of `$jsonSchema` that no operator expresses.
     Schema(json_schema::Schema),
+    /// `$expr`: an expression holds; last in canonical order, because it alone can fail.
+    Expr(ExprTest),
     /// `$sampleRate`: matches at random with this probability.
     SampleRate(f64),
     /// Every document.
@@ -107,7 +111,7 @@ impl Filter {
     /// # Errors
     /// As [`Filter::parse`].
     pub fn parse_in_order(query: Doc<'_>, context: &ParseContext) -> Result<Filter> {
-        Ok(canonical::simplify(parse::document(query, context)?))
+        Ok(canonical::simplify(parse::document(query, parse::Place::top(context))?))
     }
 
     /// The path that a leaf tests; `None` for what combines others and for what has none.
@@ -129,6 +133,7 @@ impl Filter {
             | Filter::Nor(_)
             | Filter::Not(_)
             | Filter::Schema(_)
+            | Filter::Expr(_)
             | Filter::SampleRate(_)
             | Filter::AlwaysTrue
             | Filter::AlwaysFalse => None,

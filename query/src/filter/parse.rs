@@ -8,22 +8,22 @@ use bindery_document::{Doc, Element, Error, Path, Result, Value, code, validate}
 
 use super::compare::CompareOp;
 use super::{
-    Bits, Filter, RegexTest, all, bits, compare, elem_match, json_schema, membership, modulo, regex_test, sample, size,
-    type_set,
+    Bits, Filter, RegexTest, all, bits, compare, elem_match, expr, json_schema, membership, modulo, regex_test, sample,
+    size, type_set,
 };
 use crate::collation::Collation;
+use crate::expression;
 
 /// The deepest tree that is accepted. Commands cannot nest deeper than this in the first place.
 const MAX_DEPTH: usize = validate::MAX_DEPTH;
 
 /// What parsing depends on besides the query.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct ParseContext {
     /// How strings compare; `None` for byte order.
     pub collation: Option<Collation>,
-    /// How deep in `$elemMatch`, where `$expr` and `$where` are not allowed.
-    is_below_top: bool,
-    depth: usize,
+    /// The variables that `$expr` may use: a command's `let`, `$$NOW`.
+    pub expressions: expression::ParseContext,
 }
 
 impl ParseContext {
@@ -36,17 +36,38 @@ impl ParseContext {
     pub fn with_collation(collation: Option<Collation>) -> ParseContext {
         ParseContext { collation, ..ParseContext::default() }
     }
+}
 
-    /// The context of conditions on array elements.
-    pub(super) fn below_top(&self) -> ParseContext {
-        ParseContext { is_below_top: true, ..self.clone() }
+/// Where in a query the parser is.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'c> {
+    context: &'c ParseContext,
+    /// Inside `$elemMatch`, where `$expr` and `$where` are not allowed.
+    is_below_top: bool,
+    depth: usize,
+}
+
+impl<'c> Place<'c> {
+    /// The top of a query.
+    pub(super) fn top(context: &'c ParseContext) -> Place<'c> {
+        Place { context, is_below_top: false, depth: 0 }
     }
 
-    fn deeper(&self) -> Result<ParseContext> {
+    /// Inside conditions on array elements.
+    pub(super) fn below_top(self) -> Place<'c> {
+        Place { is_below_top: true, ..self }
+    }
+
+    /// How strings compare.
+    pub(super) fn collation(self) -> Option<Collation> {
+        self.context.collation.clone()
+    }
+
+    fn deeper(self) -> Result<Place<'c>> {
         if self.depth >= MAX_DEPTH {
             return Err(Error::new(code::OVERFLOW, format!("the query is nested deeper than {MAX_DEPTH} levels")));
         }
-        Ok(ParseContext { depth: self.depth + 1, ..self.clone() })
+        Ok(Place { depth: self.depth + 1, ..self })
     }
 }
 
@@ -55,36 +76,36 @@ fn bad_value(message: impl Into<String>) -> Error {
 }
 
 /// A query document.
-pub(super) fn document(query: Doc<'_>, context: &ParseContext) -> Result<Filter> {
-    let context = &context.deeper()?;
+pub(super) fn document(query: Doc<'_>, place: Place<'_>) -> Result<Filter> {
+    let place = place.deeper()?;
     let mut filters = Vec::new();
     for element in query {
         match element.key.strip_prefix(b"$") {
-            Some(_) => filters.extend(top_level_operator(element, context)?),
-            None => field(element, context, &mut filters)?,
+            Some(_) => filters.extend(top_level_operator(element, place)?),
+            None => field(element, place, &mut filters)?,
         }
     }
     Ok(Filter::And(filters))
 }
 
 /// A condition on a field.
-fn field(element: Element<'_>, context: &ParseContext, filters: &mut Vec<Filter>) -> Result<()> {
+fn field(element: Element<'_>, place: Place<'_>, filters: &mut Vec<Filter>) -> Result<()> {
     let path = Path::parse(element.key_str());
     let value = element.value();
     if let Some(conditions) = operator_document(&value, false) {
-        filters.append(&mut operators(&path, conditions, context)?);
+        filters.append(&mut operators(&path, conditions, place)?);
     } else {
-        filters.push(equality_or_regex(path, value, context)?);
+        filters.push(equality_or_regex(path, value, place)?);
     }
     Ok(())
 }
 
-fn equality_or_regex(path: Path, value: Value<'_>, context: &ParseContext) -> Result<Filter> {
+fn equality_or_regex(path: Path, value: Value<'_>, place: Place<'_>) -> Result<Filter> {
     match value {
         Value::Regex { pattern, options } => {
             Ok(Filter::Regex(RegexTest::parse(path, pattern.as_str(), options.as_str())?))
         }
-        _ => compare::parse(path, CompareOp::Eq, value, context),
+        _ => compare::parse(path, CompareOp::Eq, value, place),
     }
 }
 
@@ -130,30 +151,32 @@ pub(super) fn is_top_level_operator(name: &str) -> bool {
     )
 }
 
-fn top_level_operator(element: Element<'_>, context: &ParseContext) -> Result<Option<Filter>> {
+fn top_level_operator(element: Element<'_>, place: Place<'_>) -> Result<Option<Filter>> {
     let name = element.key_str();
     let operand = element.value();
     Ok(Some(match name {
-        "$and" => Filter::And(list(name, operand, context)?),
-        "$or" => Filter::Or(list(name, operand, context)?),
-        "$nor" => Filter::Nor(list(name, operand, context)?),
+        "$and" => Filter::And(list(name, operand, place)?),
+        "$or" => Filter::Or(list(name, operand, place)?),
+        "$nor" => Filter::Nor(list(name, operand, place)?),
         "$comment" => return Ok(None),
         "$alwaysTrue" => constant(name, operand, Filter::AlwaysTrue)?,
         "$alwaysFalse" => constant(name, operand, Filter::AlwaysFalse)?,
         "$sampleRate" => sample::parse(operand)?,
         "$jsonSchema" => json_schema::parse(operand)?,
-        "$ref" | "$id" | "$db" => compare::parse(Path::parse(name), CompareOp::Eq, operand, context)?,
-        "$where" if context.is_below_top => return Err(bad_value("$elemMatch cannot contain $where")),
+        "$ref" | "$id" | "$db" => compare::parse(Path::parse(name), CompareOp::Eq, operand, place)?,
+        "$expr" if place.is_below_top => return Err(bad_value("$expr is a top-level operator only")),
+        "$expr" => expr::parse(operand, place.context)?,
+        "$where" if place.is_below_top => return Err(bad_value("$elemMatch cannot contain $where")),
         "$where" => return Err(bad_value("$where needs a JavaScript engine, which there is none of")),
-        "$text" => return Err(text(operand, context)),
+        "$text" => return Err(text(operand, place)),
         _ => return Err(bad_value(format!("unknown top-level operator: {name}"))),
     }))
 }
 
 /// Text search needs a text index, which cannot exist; what is malformed is still told apart.
-fn text(operand: Value<'_>, context: &ParseContext) -> Error {
+fn text(operand: Value<'_>, place: Place<'_>) -> Error {
     match operand {
-        _ if context.is_below_top => bad_value("$text is a top-level operator only"),
+        _ if place.is_below_top => bad_value("$text is a top-level operator only"),
         Value::Document(search) => match search.get("$search") {
             None => Error::new(code::NO_SUCH_KEY, "$text needs the field $search"),
             Some(Value::String(_)) => Error::new(code::INDEX_NOT_FOUND, "$text needs a text index"),
@@ -164,7 +187,7 @@ fn text(operand: Value<'_>, context: &ParseContext) -> Error {
 }
 
 /// The operand of `$and`, `$or`, `$nor`.
-fn list(name: &str, operand: Value<'_>, context: &ParseContext) -> Result<Vec<Filter>> {
+fn list(name: &str, operand: Value<'_>, place: Place<'_>) -> Result<Vec<Filter>> {
     let Value::Array(members) = operand else {
         return Err(bad_value(format!("{name} must be an array")));
     };
@@ -172,7 +195,7 @@ fn list(name: &str, operand: Value<'_>, context: &ParseContext) -> Result<Vec<Fi
         return Err(bad_value(format!("{name} must be a nonempty array")));
     }
     let member = |element: Element<'_>| match element.value() {
-        Value::Document(query) => document(query, context),
+        Value::Document(query) => document(query, place),
         _ => Err(bad_value(format!("the entries of {name} must be objects"))),
     };
     members.iter().map(member).collect()
@@ -186,7 +209,7 @@ fn constant(name: &str, operand: Value<'_>, filter: Filter) -> Result<Filter> {
 }
 
 /// The conditions of an operator document on a path.
-pub(super) fn operators(path: &Path, conditions: Doc<'_>, context: &ParseContext) -> Result<Vec<Filter>> {
+pub(super) fn operators(path: &Path, conditions: Doc<'_>, place: Place<'_>) -> Result<Vec<Filter>> {
     let mut filters = Vec::new();
     let mut has_regex = false;
     for element in conditions {
@@ -198,34 +221,34 @@ pub(super) fn operators(path: &Path, conditions: Doc<'_>, context: &ParseContext
             }
             continue;
         }
-        filters.push(operator(path.clone(), element, context)?);
+        filters.push(operator(path.clone(), element, place)?);
     }
     Ok(filters)
 }
 
-fn operator(path: Path, element: Element<'_>, context: &ParseContext) -> Result<Filter> {
+fn operator(path: Path, element: Element<'_>, place: Place<'_>) -> Result<Filter> {
     let operand = element.value();
     let not = |filter| Filter::Not(Box::new(filter));
     Ok(match element.key_str() {
-        "$eq" => compare::parse(path, CompareOp::Eq, operand, context)?,
+        "$eq" => compare::parse(path, CompareOp::Eq, operand, place)?,
         "$ne" if matches!(operand, Value::Regex { .. }) => {
             return Err(bad_value("$ne does not take a regular expression"));
         }
-        "$ne" => not(compare::parse(path, CompareOp::Eq, operand, context)?),
-        "$lt" => compare::parse(path, CompareOp::Lt, operand, context)?,
-        "$lte" => compare::parse(path, CompareOp::Lte, operand, context)?,
-        "$gt" => compare::parse(path, CompareOp::Gt, operand, context)?,
-        "$gte" => compare::parse(path, CompareOp::Gte, operand, context)?,
-        "$in" => membership::parse(path, "$in", operand, context)?,
-        "$nin" => not(membership::parse(path, "$nin", operand, context)?),
-        "$not" => not(negated(path, operand, context)?),
+        "$ne" => not(compare::parse(path, CompareOp::Eq, operand, place)?),
+        "$lt" => compare::parse(path, CompareOp::Lt, operand, place)?,
+        "$lte" => compare::parse(path, CompareOp::Lte, operand, place)?,
+        "$gt" => compare::parse(path, CompareOp::Gt, operand, place)?,
+        "$gte" => compare::parse(path, CompareOp::Gte, operand, place)?,
+        "$in" => membership::parse(path, "$in", operand, place)?,
+        "$nin" => not(membership::parse(path, "$nin", operand, place)?),
+        "$not" => not(negated(path, operand, place)?),
         "$exists" if operand.is_truthy() => Filter::Exists(path),
         "$exists" => not(Filter::Exists(path)),
         "$type" => type_set::parse(path, operand)?,
         "$size" => size::parse(path, operand)?,
         "$mod" => modulo::parse(path, operand)?,
-        "$all" => all::parse(path, operand, context)?,
-        "$elemMatch" => elem_match::parse(path, operand, context)?,
+        "$all" => all::parse(path, operand, place)?,
+        "$elemMatch" => elem_match::parse(path, operand, place)?,
         "$bitsAllSet" => bits::parse(path, Bits::AllSet, operand)?,
         "$bitsAllClear" => bits::parse(path, Bits::AllClear, operand)?,
         "$bitsAnySet" => bits::parse(path, Bits::AnySet, operand)?,
@@ -238,11 +261,11 @@ fn operator(path: Path, element: Element<'_>, context: &ParseContext) -> Result<
 }
 
 /// The operand of `$not`: a regular expression or operators.
-fn negated(path: Path, operand: Value<'_>, context: &ParseContext) -> Result<Filter> {
+fn negated(path: Path, operand: Value<'_>, place: Place<'_>) -> Result<Filter> {
     match operand {
-        Value::Regex { .. } => equality_or_regex(path, operand, context),
+        Value::Regex { .. } => equality_or_regex(path, operand, place),
         Value::Document(conditions) if conditions.is_empty() => Err(bad_value("$not cannot be empty")),
-        Value::Document(conditions) => Ok(Filter::And(operators(&path, conditions, &context.deeper()?)?)),
+        Value::Document(conditions) => Ok(Filter::And(operators(&path, conditions, place.deeper()?)?)),
         _ => Err(bad_value("$not needs a regular expression or a document of operators")),
     }
 }

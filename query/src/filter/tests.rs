@@ -150,6 +150,21 @@ fn a_document_without_an_operator_first_is_a_value() {
 }
 
 #[test]
+fn expressions_hold_or_fail_after_all_else() {
+    assert!(matches(doc! {"$expr": {"$gt": ["$a", "$b"]}}, doc! {"a": 2, "b": 1}));
+    assert!(!matches(doc! {"$expr": "$missing"}, doc! {"a": 2}));
+    assert!(!matches(doc! {"$expr": {"$add": ["$a", 1]}, "a": 1}, doc! {"a": "x"}));
+    let failing = parse(&doc! {"$nor": [{"$expr": {"$add": ["$a", 1]}}]});
+    assert_eq!(failing.matches(buffer(&doc! {"a": "x"}).doc()).expect_err("an error").code, 16554);
+    assert_eq!(error_code(doc! {"$expr": {"$eq": [1]}}), 16020);
+    assert_eq!(error_code(doc! {"a": {"$elemMatch": {"$expr": true}}}), code::BAD_VALUE);
+    let mut context = ParseContext::new();
+    context.expressions.define_constant("x", Some(bindery_document::OwnedValue::new(2.into())));
+    let filter = Filter::parse(buffer(&doc! {"$expr": {"$eq": ["$a", "$$x"]}}).doc(), &context).expect("filter");
+    assert!(filter.matches(buffer(&doc! {"a": 2}).doc()).expect("no failure"));
+}
+
+#[test]
 fn deep_nesting_is_refused() {
     let nested = |levels: usize| (0..levels).fold(doc! {"a": 1}, |inner, _| doc! {"$and": [inner]});
     assert!(Filter::parse(buffer(&nested(60)).doc(), &ParseContext::new()).is_ok());

@@ -77,7 +77,7 @@ impl PartialEq for Properties {
 }
 
 impl Properties {
-    fn accepts(&self, doc: Doc<'_>, context: &mut Context) -> bool {
+    fn accepts(&self, doc: Doc<'_>, context: &mut Context<'_>) -> bool {
         doc.iter().all(|field| {
             let mut is_named = self.names.iter().any(|name| name.as_bytes() == field.key);
             for (pattern, filter) in &self.patterns {
@@ -95,7 +95,7 @@ impl Properties {
 
 impl Schema {
     /// Whether a document meets it; the paths of [`Schema::Value`] are the caller's to walk.
-    pub(in crate::filter) fn accepts_document(&self, doc: Doc<'_>, context: &mut Context) -> bool {
+    pub(in crate::filter) fn accepts_document(&self, doc: Doc<'_>, context: &mut Context<'_>) -> bool {
         match self {
             Schema::Value { .. } => false,
             Schema::MinProperties(n) => doc.count() as u64 >= *n,
@@ -111,7 +111,7 @@ impl Schema {
     }
 
     /// Whether a value meets it.
-    pub(in crate::filter) fn accepts_element(&self, element: Option<Element<'_>>, context: &mut Context) -> bool {
+    pub(in crate::filter) fn accepts_element(&self, element: Option<Element<'_>>, context: &mut Context<'_>) -> bool {
         match (self, element) {
             (Schema::Value { rule, .. }, Some(element)) => rule.accepts(element, context),
             (Schema::OneOf(filters), _) => {
@@ -126,7 +126,7 @@ impl Schema {
 }
 
 impl Rule {
-    fn accepts(&self, element: Element<'_>, context: &mut Context) -> bool {
+    fn accepts(&self, element: Element<'_>, context: &mut Context<'_>) -> bool {
         let items = || (element.kind == Kind::Array).then(|| Doc::from_stored(element.bytes));
         let length = || match element.value() {
             Value::String(text) => Some(text.as_str().chars().count() as u64),

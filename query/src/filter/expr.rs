@@ -1,0 +1,65 @@
+//! `$expr`: the expression language as a condition.
+
+use std::fmt;
+use std::sync::Arc;
+
+use bindery_document::{Doc, OwnedValue, Result, Value};
+
+use super::evaluate::Context;
+use super::{Filter, ParseContext};
+use crate::collation::Collation;
+use crate::expression::{Expression, Scope, StringOrder};
+
+/// An expression that must hold for the document: give anything but false, zero, null or nothing.
+#[derive(Clone)]
+pub struct ExprTest {
+    /// The compiled expression.
+    pub expression: Arc<Expression>,
+    /// The expression as it was written.
+    pub source: OwnedValue,
+    /// How strings compare; `None` for byte order.
+    pub collation: Option<Collation>,
+    strings: Option<Arc<StringOrder>>,
+}
+
+impl PartialEq for ExprTest {
+    fn eq(&self, other: &ExprTest) -> bool {
+        // Variables are constants by now, so the same text may be two expressions.
+        Arc::ptr_eq(&self.expression, &other.expression)
+            || (&self.source, &self.collation) == (&other.source, &other.collation)
+                && format!("{:?}", self.expression) == format!("{:?}", other.expression)
+    }
+}
+
+impl fmt::Debug for ExprTest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ExprTest").field(&self.source).finish()
+    }
+}
+
+impl ExprTest {
+    /// Whether the document passes; a failure is noted and counts as not.
+    pub(super) fn accepts(&self, doc: Doc<'_>, context: &mut Context<'_>) -> bool {
+        let scope = Scope::new(doc).with_parameters(context.parameters()).with_strings(self.strings.as_deref());
+        let result = self.expression.evaluate(&scope).map(|value| value.get().is_some_and(|value| value.is_truthy()));
+        result.unwrap_or_else(|error| context.fail(error))
+    }
+}
+
+/// Parses the expression.
+///
+/// # Errors
+/// Those of the expression language, for constant parts that cannot be evaluated, too.
+pub(super) fn parse(operand: Value<'_>, context: &ParseContext) -> Result<Filter> {
+    let expression = Expression::parse(operand, &mut context.expressions.clone())?;
+    let collation = context.collation.clone();
+    let strings = collation
+        .clone()
+        .map(|collation| -> Arc<StringOrder> { Arc::new(move |a: &[u8], b: &[u8]| collation.compare(a, b)) });
+    Ok(Filter::Expr(ExprTest {
+        expression: Arc::new(expression),
+        source: OwnedValue::new(operand),
+        collation,
+        strings,
+    }))
+}
