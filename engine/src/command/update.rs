@@ -2,8 +2,9 @@
 
 use bindery_document::{Builder, Doc, DocBuf, Error, OwnedValue, Result, Value, code};
 use bindery_index::RecordId;
+use bindery_query::expression;
 use bindery_query::filter::Filter;
-use bindery_query::update::{Now, Options, Update};
+use bindery_query::update::{self, Now, Options, Update};
 
 use super::args::Args;
 use super::statements::{WriteErrors, check_batch_size, is_ordered};
@@ -12,6 +13,12 @@ use crate::collection::{State, WriteGuard};
 use crate::execute::{Question, matching_records};
 use crate::trace::Cx;
 use crate::write::{self, Changed};
+
+/// MongoDB's code for constants of an update that is no pipeline.
+const CONSTANTS_WITHOUT_PIPELINE: i32 = 51198;
+
+/// MongoDB's code for a constant with the name of a system variable.
+const SYSTEM_VARIABLE: i32 = 17275;
 
 const STATEMENT_FIELDS: [&str; 9] =
     ["q", "u", "c", "multi", "upsert", "upsertSupplied", "arrayFilters", "collation", "hint"];
@@ -50,6 +57,9 @@ pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
         };
         let mut statement = parse(&Args::of_statement("update.updates", statement, &STATEMENT_FIELDS)?)?;
         statement.question.variables = variables;
+        if let Value::Array(pipeline) = statement.update {
+            update::check_stage_names(pipeline)?;
+        }
         statements.push(statement);
     }
 
@@ -58,15 +68,18 @@ pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
     let mut upserted = Vec::new();
     for (position, statement) in statements.iter().enumerate() {
         let mut outcome = Outcome::default();
-        let result = update(request, name, statement, bypass, &mut outcome, cx);
-        // What was done before a failure stays done, and is counted.
-        n += outcome.matched + u64::from(outcome.upserted.is_some());
-        modified += outcome.modified;
-        upserted.extend(outcome.upserted.map(|id| (position, id)));
-        if let Err(error) = result {
-            errors.push(position, request.name_namespace(error, name));
-            if ordered {
-                break;
+        match update_statement(request, name, statement, bypass, &mut outcome, cx) {
+            Ok(()) => {
+                n += outcome.matched + u64::from(outcome.upserted.is_some());
+                modified += outcome.modified;
+                upserted.extend(outcome.upserted.map(|id| (position, id)));
+            }
+            // What a statement did before it failed stays done, but is not counted.
+            Err(error) => {
+                errors.push(position, request.name_namespace(error, name));
+                if ordered {
+                    break;
+                }
             }
         }
     }
@@ -118,7 +131,7 @@ pub(super) fn array_filters<'a>(args: &Args<'a>) -> Result<Vec<Doc<'a>>> {
     Ok(filters)
 }
 
-fn update(
+fn update_statement(
     request: &Request<'_>,
     name: &str,
     statement: &Statement<'_>,
@@ -156,6 +169,28 @@ fn update(
     Ok(())
 }
 
+/// Makes the values of `c` variables of a pipeline.
+///
+/// # Errors
+/// 9 for what is no name of a variable, 17275 for the names of MongoDB's own.
+fn define_constants(constants: Option<Doc<'_>>, context: &mut expression::ParseContext) -> Result<()> {
+    const SYSTEM_VARIABLES: [&str; 8] =
+        ["ROOT", "CURRENT", "REMOVE", "NOW", "CLUSTER_TIME", "DESCEND", "PRUNE", "KEEP"];
+    for constant in constants.into_iter().flatten() {
+        let name = constant.key_str();
+        if SYSTEM_VARIABLES.contains(&name) {
+            return Err(Error::new(
+                SYSTEM_VARIABLE,
+                format!("the constant '{name}' has the name of a system variable"),
+            ));
+        }
+        // Unlike variables of `let`, constants may begin with a capital.
+        expression::check_variable_name(&name.to_ascii_lowercase())?;
+        context.define_constant(name, Some(OwnedValue::new(constant.value())));
+    }
+    Ok(())
+}
+
 /// A statement's filter and update, compiled.
 pub(super) struct Compiled {
     filter: Filter,
@@ -172,7 +207,20 @@ impl Compiled {
         let context = statement.question.context(&scope, collation.clone())?;
         let filter = Filter::parse(statement.question.filter, &context)?;
         let options = Options { collation, multi: statement.multi };
-        let update = Update::parse(statement.update, &statement.array_filters, options)?;
+        let update = match (statement.update, statement.constants) {
+            (Value::Array(pipeline), constants) => {
+                let mut context = statement.question.expressions(&scope)?;
+                define_constants(constants, &mut context)?;
+                Update::parse_pipeline(pipeline, &statement.array_filters, options, &mut context)?
+            }
+            (_, Some(_)) => {
+                return Err(Error::new(
+                    CONSTANTS_WITHOUT_PIPELINE,
+                    "Constant values may only be specified for pipeline updates",
+                ));
+            }
+            (document, None) => Update::parse(document, &statement.array_filters, options)?,
+        };
         let now = Now {
             date_ms: scope.now_millis,
             timestamp: ((scope.now_millis / 1000) as u64) << 32 | request.server.next_increment(),
