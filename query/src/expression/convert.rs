@@ -183,6 +183,12 @@ fn to_int(from: &Value<'_>) -> Result<Option<i32>> {
     if matches!(from, Value::DateTime(_)) {
         return Ok(None);
     }
+    if let Value::Double(d) = from
+        && !(f64::from(i32::MIN)..=f64::from(i32::MAX)).contains(d)
+    {
+        // Unlike decimals, doubles are compared with the range before they are cut.
+        return failure("the value does not fit an int");
+    }
     match to_long(from)? {
         None => Ok(None),
         Some(n) => match i32::try_from(n) {

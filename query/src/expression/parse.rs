@@ -81,6 +81,7 @@ impl ParseContext {
         match name {
             "ROOT" | "CURRENT" => path(Base::Root, names),
             "REMOVE" => Ok(Node::Constant(None)),
+            "SEARCH_META" => Err(Error::new(6_347_903, "$$SEARCH_META is only available with a search")),
             "CLUSTER_TIME" | "NOW" | "JS_SCOPE" | "IS_MR" => {
                 Err(Error::new(51144, format!("builtin variable '$${name}' is not available")))
             }

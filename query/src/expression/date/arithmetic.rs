@@ -83,8 +83,15 @@ fn largest_amount(unit: Unit) -> u64 {
 }
 
 /// Moves a date by a number of units. Months keep the day of the month if there is one, else take the last;
-/// days and longer units keep the time on the zone's clock.
+/// days and longer units keep the time on the zone's clock. Of a date before 1970 that is no whole second,
+/// MongoDB 6.0 loses a second on the way, except by milliseconds; its answers are kept.
 pub(crate) fn add(ms: i64, unit: Unit, amount: i64, zone: &Zone) -> Option<i64> {
+    let moved = add_exactly(ms, unit, amount, zone)?;
+    let loses_a_second = ms < 0 && ms % 1000 != 0 && unit != Unit::Millisecond;
+    if loses_a_second { moved.checked_sub(1000) } else { Some(moved) }
+}
+
+fn add_exactly(ms: i64, unit: Unit, amount: i64, zone: &Zone) -> Option<i64> {
     if let Some(months) = unit.months() {
         let local = zone.to_local(ms);
         let civil = Civil::from_millis(local);
