@@ -6,6 +6,7 @@ pub mod collation;
 pub mod expression;
 pub mod filter;
 pub mod plan;
+pub mod pipeline;
 pub mod projection;
 pub mod regex;
 pub mod sort;

@@ -66,6 +66,11 @@ impl<'a> Scope<'a> {
         self.root
     }
 
+    /// Whether strings may be equal without having the same bytes.
+    pub(crate) fn has_string_order(&self) -> bool {
+        self.strings.is_some()
+    }
+
     /// Compares by the total order, strings as this scope orders them.
     #[inline]
     pub fn compare(&self, a: &Value<'_>, b: &Value<'_>) -> Ordering {

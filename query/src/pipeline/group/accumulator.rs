@@ -1,0 +1,248 @@
+//! The accumulators by name: what each reads of a document, and the state it keeps.
+
+use bindery_document::{Error, OwnedValue, Result, Value, code};
+
+use super::ordered::{Keep, OrderBy};
+use super::state::State;
+use crate::expression::{Expression, Scope, Val, array_order::read_n};
+use crate::filter::ParseContext;
+
+/// One accumulator with its arguments.
+#[derive(Debug)]
+pub(crate) struct Accumulator {
+    pub(super) kind: AccumulatorKind,
+    /// What it accumulates; for `$count` nothing, for `$top` and its siblings `output`.
+    pub(super) argument: Expression,
+    /// The number of values for those that keep several.
+    pub(super) n: Option<Expression>,
+    /// The order of `$top` and its siblings.
+    pub(super) order: Option<OrderBy>,
+}
+
+/// What is accumulated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AccumulatorKind {
+    AddToSet,
+    Avg,
+    Count,
+    First,
+    FirstN,
+    Last,
+    LastN,
+    Max,
+    MaxN,
+    MergeObjects,
+    Min,
+    MinN,
+    Push,
+    StdDevPop,
+    StdDevSamp,
+    Sum,
+    /// `$top`, `$bottom`: one value in an order.
+    OneInOrder(Keep),
+    /// `$topN`, `$bottomN`.
+    SomeInOrder(Keep),
+}
+
+use AccumulatorKind::{
+    AddToSet, Avg, Count, First, FirstN, Last, LastN, Max, MaxN, MergeObjects, Min, MinN, OneInOrder, Push,
+    SomeInOrder, StdDevPop, StdDevSamp, Sum,
+};
+
+const ACCUMULATORS: &[(&str, AccumulatorKind)] = &[
+    ("$addToSet", AddToSet),
+    ("$avg", Avg),
+    ("$bottom", OneInOrder(Keep::Bottom)),
+    ("$bottomN", SomeInOrder(Keep::Bottom)),
+    ("$count", Count),
+    ("$first", First),
+    ("$firstN", FirstN),
+    ("$last", Last),
+    ("$lastN", LastN),
+    ("$max", Max),
+    ("$maxN", MaxN),
+    ("$mergeObjects", MergeObjects),
+    ("$min", Min),
+    ("$minN", MinN),
+    ("$push", Push),
+    ("$stdDevPop", StdDevPop),
+    ("$stdDevSamp", StdDevSamp),
+    ("$sum", Sum),
+    ("$top", OneInOrder(Keep::Top)),
+    ("$topN", SomeInOrder(Keep::Top)),
+];
+
+/// The accumulator of this name.
+pub(crate) fn find(name: &str) -> Option<AccumulatorKind> {
+    ACCUMULATORS.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind)
+}
+
+/// Parses a field of `$group`: `name: {$accumulator: argument}`.
+pub(crate) fn parse_field(name: &str, value: Value<'_>, context: &mut ParseContext) -> Result<Accumulator> {
+    if name.contains('.') {
+        return Err(Error::new(40235, format!("the field name '{name}' must not hold dots")));
+    }
+    if name.starts_with('$') {
+        return Err(Error::new(40236, format!("the field name '{name}' must not start with a dollar")));
+    }
+    let Value::Document(doc) = value else {
+        return Err(Error::new(40234, format!("the field '{name}' must be an accumulator in a document")));
+    };
+    let Some(first) = doc.first() else {
+        return Err(Error::new(40234, format!("the field '{name}' must be an accumulator in a document")));
+    };
+    if first.key.first() != Some(&b'$') {
+        return Err(Error::new(40234, format!("the field '{name}' must be an accumulator in a document")));
+    }
+    if doc.count() > 1 {
+        return Err(Error::new(40238, format!("the field '{name}' must have one accumulator")));
+    }
+    let Some(kind) = find(first.key_str()) else {
+        return Err(Error::new(15952, format!("unknown group operator '{}'", first.key_str())));
+    };
+    parse(first.key_str(), kind, first.value(), context)
+}
+
+/// Parses the argument of an accumulator.
+pub(crate) fn parse(
+    name: &str,
+    kind: AccumulatorKind,
+    argument: Value<'_>,
+    context: &mut ParseContext,
+) -> Result<Accumulator> {
+    match kind {
+        FirstN | LastN | MaxN | MinN => parse_n(name, kind, argument, context),
+        OneInOrder(_) | SomeInOrder(_) => parse_in_order(name, kind, argument, context),
+        Count => {
+            if !matches!(argument, Value::Document(doc) if doc.is_empty()) {
+                return Err(Error::new(code::TYPE_MISMATCH, "$count takes an empty document"));
+            }
+            Ok(Accumulator { kind, argument: Expression::constant(None), n: None, order: None })
+        }
+        _ => {
+            if matches!(argument, Value::Array(_)) {
+                return Err(Error::new(40237, format!("{name} takes one argument, not an array of them")));
+            }
+            let argument = Expression::parse_unfolded(argument, &mut context.expressions)?;
+            Ok(Accumulator { kind, argument, n: None, order: None })
+        }
+    }
+}
+
+fn parse_n(name: &str, kind: AccumulatorKind, argument: Value<'_>, context: &mut ParseContext) -> Result<Accumulator> {
+    let Value::Document(spec) = argument else {
+        let code = if matches!(kind, FirstN | LastN) { 5_787_801 } else { 5_787_900 };
+        return Err(Error::new(code, format!("{name} takes a document")));
+    };
+    let (mut n, mut input) = (None, None);
+    for element in spec {
+        let place = match element.key {
+            b"n" => &mut n,
+            b"input" => &mut input,
+            _ => return Err(Error::new(5_787_901, format!("{name} does not know the field '{}'", element.key_str()))),
+        };
+        *place = Some(Expression::parse_unfolded(element.value(), &mut context.expressions)?);
+    }
+    if n.is_none() {
+        return Err(Error::new(5_787_906, format!("{name} needs 'n'")));
+    }
+    let Some(argument) = input else {
+        return Err(Error::new(5_787_907, format!("{name} needs 'input'")));
+    };
+    Ok(Accumulator { kind, argument, n, order: None })
+}
+
+fn parse_in_order(
+    name: &str,
+    kind: AccumulatorKind,
+    argument: Value<'_>,
+    context: &mut ParseContext,
+) -> Result<Accumulator> {
+    let Value::Document(spec) = argument else {
+        return Err(Error::new(5_788_001, format!("{name} takes a document")));
+    };
+    let takes_n = matches!(kind, SomeInOrder(_));
+    let (mut n, mut output, mut order) = (None, None, None);
+    for element in spec {
+        match element.key {
+            b"n" if takes_n => {
+                n = Some(Expression::parse_unfolded(element.value(), &mut context.expressions)?);
+            }
+            b"output" => output = Some(Expression::parse_unfolded(element.value(), &mut context.expressions)?),
+            b"sortBy" => {
+                let Value::Document(by) = element.value() else {
+                    return Err(Error::new(10065, format!("{name}'s sortBy must be a document")));
+                };
+                order = Some(OrderBy::parse(by, context.collation.as_ref())?);
+            }
+            _ => return Err(Error::new(5_788_002, format!("{name} does not know the field '{}'", element.key_str()))),
+        }
+    }
+    if takes_n && n.is_none() {
+        return Err(Error::new(5_788_003, format!("{name} needs 'n'")));
+    }
+    let Some(argument) = output else {
+        return Err(Error::new(5_788_004, format!("{name} needs 'output'")));
+    };
+    if order.is_none() {
+        return Err(Error::new(5_788_005, format!("{name} needs 'sortBy'")));
+    }
+    Ok(Accumulator { kind, argument, n, order })
+}
+
+impl Accumulator {
+    pub(crate) fn fold(&mut self) -> Result<()> {
+        self.argument.fold()?;
+        match &mut self.n {
+            Some(n) => n.fold(),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether it needs documents in an order to mean something.
+    #[inline]
+    pub(crate) fn kind(&self) -> AccumulatorKind {
+        self.kind
+    }
+
+    /// `$sum: 1`, as `$count` and `$sortByCount` are made of.
+    pub(crate) fn count_one() -> Accumulator {
+        let argument = Expression::constant(Some(OwnedValue::new(Value::Int32(1))));
+        Accumulator { kind: Sum, argument, n: None, order: None }
+    }
+
+    /// The state before the first document.
+    pub(crate) fn state(&self) -> State {
+        State::new(self.kind)
+    }
+
+    /// Takes a document in; the bytes by which the state grew.
+    #[inline]
+    pub(crate) fn add(&self, state: &mut State, scope: &Scope<'_>) -> Result<usize> {
+        match &self.order {
+            None => {
+                let value = self.argument.evaluate(scope)?;
+                let n = match &self.n {
+                    None => 0,
+                    Some(n) => state.limit(|| read_n(&n.evaluate(scope)?))?,
+                };
+                if self.n.is_some() {
+                    return Ok(state.add_to_several(self.kind, &value, n, scope));
+                }
+                state.add(&value, scope)
+            }
+            Some(order) => {
+                let n = match &self.n {
+                    None => 1,
+                    Some(n) => state.limit(|| read_n(&n.evaluate(scope)?))?,
+                };
+                state.add_in_order(self.kind, order, n, scope, || self.argument.evaluate(scope).map(Val::detach))
+            }
+        }
+    }
+
+    /// The result.
+    pub(crate) fn finish(&self, state: State) -> Val<'static> {
+        state.finish(self.kind)
+    }
+}

@@ -1,0 +1,247 @@
+//! `$group`: one document for each value of `_id`, with accumulators over the documents that have it.
+//!
+//! Documents are read once, without copies: the key's [canonical bytes](super::canonical_key) find the group in
+//! a hash table, and the accumulators' states of all groups lie in one vector. Memory is accounted as groups
+//! are added and as accumulators grow.
+
+pub(crate) mod accumulator;
+mod ordered;
+mod state;
+
+use std::sync::Arc;
+
+use bindery_document::{Builder, Doc, DocBuf, Error, OwnedValue, Result, Value};
+use rustc_hash::FxHashMap;
+
+use super::{Environment, Stream, canonical_key};
+use crate::collation::Collation;
+use crate::expression::{Expression, Val};
+use crate::filter::ParseContext;
+
+pub(crate) use accumulator::Accumulator;
+pub(crate) use state::State;
+
+/// The stage.
+#[derive(Debug)]
+pub struct Group {
+    /// What gives the key.
+    pub(super) id: Id,
+    /// The fields, each with its accumulator.
+    pub(super) fields: Vec<(Box<str>, Accumulator)>,
+    collation: Option<Collation>,
+}
+
+/// The group's key.
+#[derive(Debug)]
+pub(super) enum Id {
+    /// One expression; a missing value counts as null.
+    One(Expression),
+    /// A document that is spelled out, field by field. With several fields a missing one is told from null.
+    Fields(Vec<(Box<str>, Expression)>),
+}
+
+/// Parses the stage.
+///
+/// # Errors
+/// 15947 for what is no document, 15948 for a second `_id`, 15955 for none, 40234 to 40238 and 15952 for
+/// malformed fields; those of expressions.
+pub(super) fn parse(argument: Value<'_>, context: &mut ParseContext) -> Result<Group> {
+    let Value::Document(spec) = argument else {
+        return Err(Error::new(15947, "$group takes a document"));
+    };
+    let (mut id, mut fields) = (None, Vec::new());
+    for element in spec {
+        if element.key == b"_id" {
+            if id.is_some() {
+                return Err(Error::new(15948, "$group has one '_id' only"));
+            }
+            id = Some(parse_id(element.value(), context)?);
+        } else {
+            let name = element.key_str();
+            fields.push((name.into(), accumulator::parse_field(name, element.value(), context)?));
+        }
+    }
+    let Some(id) = id else {
+        return Err(Error::new(15955, "$group needs an '_id'"));
+    };
+    Ok(Group { id, fields, collation: context.collation.clone() })
+}
+
+fn parse_id(value: Value<'_>, context: &mut ParseContext) -> Result<Id> {
+    if let Value::Document(doc) = value
+        && doc.first().is_some_and(|first| first.key.first() != Some(&b'$'))
+    {
+        let mut fields = Vec::new();
+        for element in doc {
+            let name = element.key_str();
+            if name.starts_with('$') {
+                return Err(Error::new(17390, "$group's '_id' has an operator among its fields"));
+            }
+            if name.contains('.') {
+                return Err(Error::new(17391, "$group's '_id' has a dot in a field's name"));
+            }
+            fields.push((name.into(), Expression::parse_unfolded(element.value(), &mut context.expressions)?));
+        }
+        return Ok(Id::Fields(fields));
+    }
+    Ok(Id::One(Expression::parse_unfolded(value, &mut context.expressions)?))
+}
+
+impl Group {
+    /// A group by one expression, for the stages that are made of one.
+    pub(super) fn new(
+        id: Expression,
+        fields: Vec<(Box<str>, Accumulator)>,
+        collation: Option<Collation>,
+    ) -> Group {
+        Group { id: Id::One(id), fields, collation }
+    }
+
+    pub(super) fn fold(&mut self) -> Result<()> {
+        match &mut self.id {
+            Id::One(expression) => expression.fold()?,
+            Id::Fields(fields) => fields.iter_mut().try_for_each(|(_, expression)| expression.fold())?,
+        }
+        self.fields.iter_mut().try_for_each(|(_, accumulator)| accumulator.fold())
+    }
+
+    pub(super) fn open(self: Arc<Self>, input: Box<dyn Stream>, env: &Environment) -> Box<dyn Stream> {
+        Box::new(GroupStream {
+            table: Table::new(&self),
+            stage: self,
+            input: Some(input),
+            env: env.clone(),
+            next: 0,
+            current: DocBuf::new(),
+        })
+    }
+}
+
+/// The groups.
+#[derive(Debug)]
+struct Table {
+    places: FxHashMap<Box<[u8]>, usize>,
+    /// The keys' values, in the order in which the groups were found.
+    ids: Vec<Vec<Option<OwnedValue>>>,
+    /// The states, those of a group side by side.
+    states: Vec<State>,
+    fresh: Vec<State>,
+    used_bytes: usize,
+}
+
+/// What a group takes besides its key and its states: entries of the table and of the list.
+const GROUP_BYTES: usize = 96;
+
+impl Table {
+    fn new(stage: &Group) -> Table {
+        let fresh = stage.fields.iter().map(|(_, accumulator)| accumulator.state()).collect();
+        Table { places: FxHashMap::default(), ids: Vec::new(), states: Vec::new(), fresh, used_bytes: 0 }
+    }
+
+    fn add(&mut self, key: &[u8], id: impl FnOnce() -> Vec<Option<OwnedValue>>) -> usize {
+        if let Some(place) = self.places.get(key) {
+            return *place;
+        }
+        let place = self.ids.len();
+        self.places.insert(key.into(), place);
+        self.ids.push(id());
+        self.states.extend(self.fresh.iter().cloned());
+        self.used_bytes += GROUP_BYTES + 2 * key.len() + self.fresh.len() * size_of::<State>();
+        place
+    }
+}
+
+struct GroupStream {
+    stage: Arc<Group>,
+    input: Option<Box<dyn Stream>>,
+    env: Environment,
+    table: Table,
+    next: usize,
+    current: DocBuf,
+}
+
+impl GroupStream {
+    fn fill(&mut self, mut input: Box<dyn Stream>) -> Result<()> {
+        let stage = &*self.stage;
+        let collation = stage.collation.as_ref();
+        let width = stage.fields.len();
+        let mut key = Vec::new();
+        while input.advance()? {
+            let scope = self.env.scope(input.current());
+            key.clear();
+            let place = match &stage.id {
+                Id::One(expression) => {
+                    let value = expression.evaluate(&scope)?;
+                    let value = value.or_null();
+                    canonical_key::append(&value, collation, &mut key);
+                    self.table.add(&key, || vec![Some(OwnedValue::new(value))])
+                }
+                Id::Fields(fields) => {
+                    let values: Vec<Val<'_>> =
+                        fields.iter().map(|(_, expression)| expression.evaluate(&scope)).collect::<Result<_>>()?;
+                    let one = values.len() == 1;
+                    let value = |v: &Val<'_>| if one { Some(v.or_null()).map(OwnedValue::new) } else { v.to_owned_value() };
+                    for v in &values {
+                        let held = if one { Some(v.or_null()) } else { v.get() };
+                        canonical_key::append_maybe(held, collation, &mut key);
+                    }
+                    self.table.add(&key, || values.iter().map(value).collect())
+                }
+            };
+            let states = self.table.states.get_mut(place * width..(place + 1) * width).unwrap_or_default();
+            for ((_, accumulator), state) in stage.fields.iter().zip(states) {
+                self.table.used_bytes += accumulator.add(state, &scope)?;
+            }
+            self.env.check_memory("$group", self.table.used_bytes)?;
+            self.env.check_interrupt()?;
+        }
+        Ok(())
+    }
+}
+
+impl Stream for GroupStream {
+    fn advance(&mut self) -> Result<bool> {
+        if let Some(input) = self.input.take() {
+            self.fill(input)?;
+            self.table.places = FxHashMap::default();
+        }
+        let stage = &*self.stage;
+        let (width, place) = (stage.fields.len(), self.next);
+        let Some(id) = self.table.ids.get_mut(place) else {
+            return Ok(false);
+        };
+        self.next += 1;
+        let id = std::mem::take(id);
+        let mut builder = Builder::new();
+        match &stage.id {
+            Id::One(_) => {
+                if let Some(Some(id)) = id.first() {
+                    builder.append("_id", id.value());
+                }
+            }
+            Id::Fields(fields) => {
+                let open = builder.open_document("_id");
+                for ((name, _), value) in fields.iter().zip(&id) {
+                    if let Some(value) = value {
+                        builder.append(name.as_bytes(), value.value());
+                    }
+                }
+                builder.close(open);
+            }
+        }
+        let states = self.table.states.get_mut(place * width..(place + 1) * width).unwrap_or_default();
+        for ((name, accumulator), state) in stage.fields.iter().zip(states) {
+            let state = std::mem::replace(state, State::Taken);
+            if let Some(value) = accumulator.finish(state).get() {
+                builder.append(name.as_bytes(), value);
+            }
+        }
+        super::check_size(builder.len())?;
+        self.current = builder.finish();
+        Ok(true)
+    }
+
+    fn current(&self) -> Doc<'_> {
+        self.current.doc()
+    }
+}

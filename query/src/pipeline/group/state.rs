@@ -1,0 +1,288 @@
+//! The states of accumulators.
+
+use std::cmp::Ordering;
+
+use bindery_document::{Builder, Kind, OwnedValue, Result, Value};
+use rustc_hash::FxHashSet;
+
+use super::accumulator::AccumulatorKind;
+use super::ordered::{OrderBy, Ranked};
+use crate::expression::accumulate::Deviation;
+use crate::expression::number::Number;
+use crate::expression::object::{Merged, merge};
+use crate::expression::summation::Summation;
+use crate::expression::{Scope, Val};
+
+/// What an accumulator has gathered.
+#[derive(Clone, Debug)]
+pub(crate) enum State {
+    Sum(Summation),
+    Avg { sum: Summation, count: u64 },
+    Count(u64),
+    /// `$min`, `$max`: the best value so far.
+    Extreme { best: Option<OwnedValue>, wanted: Ordering },
+    First { value: Option<OwnedValue>, seen: bool },
+    Last(Option<OwnedValue>),
+    /// `$push`: the array so far.
+    Push(Box<Items>),
+    Set(Box<SetItems>),
+    Deviation(Box<Deviation>),
+    Merge(Box<Merged>),
+    Some(Box<Several>),
+    Ranked(Box<Ranked>),
+    /// The result was taken.
+    Taken,
+}
+
+/// The values of an array, encoded.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Items {
+    values: Vec<(Kind, Box<[u8]>)>,
+}
+
+/// Different values, in the order in which they came.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SetItems {
+    seen: FxHashSet<Box<[u8]>>,
+    held: Vec<OwnedValue>,
+}
+
+/// The values of `$firstN`, `$lastN`, `$minN`, `$maxN`.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Several {
+    n: Option<usize>,
+    values: Vec<OwnedValue>,
+}
+
+impl State {
+    pub(super) fn new(kind: AccumulatorKind) -> State {
+        use AccumulatorKind::{
+            AddToSet, Avg, Count, First, FirstN, Last, LastN, Max, MaxN, MergeObjects, Min, MinN, OneInOrder, Push,
+            SomeInOrder, StdDevPop, StdDevSamp, Sum,
+        };
+        match kind {
+            Sum => State::Sum(Summation::default()),
+            Avg => State::Avg { sum: Summation::default(), count: 0 },
+            Count => State::Count(0),
+            Min => State::Extreme { best: None, wanted: Ordering::Less },
+            Max => State::Extreme { best: None, wanted: Ordering::Greater },
+            First => State::First { value: None, seen: false },
+            Last => State::Last(None),
+            Push => State::Push(Box::default()),
+            AddToSet => State::Set(Box::default()),
+            StdDevPop | StdDevSamp => State::Deviation(Box::default()),
+            MergeObjects => State::Merge(Box::default()),
+            FirstN | LastN | MaxN | MinN => State::Some(Box::default()),
+            OneInOrder(_) | SomeInOrder(_) => State::Ranked(Box::default()),
+        }
+    }
+
+    /// The number of values to keep, evaluated for the first document of a group.
+    pub(super) fn limit(&mut self, evaluate: impl FnOnce() -> Result<usize>) -> Result<usize> {
+        let held = match self {
+            State::Some(several) => &mut several.n,
+            State::Ranked(ranked) => &mut ranked.n,
+            _ => return evaluate(),
+        };
+        match held {
+            Some(n) => Ok(*n),
+            None => {
+                let n = evaluate()?;
+                *held = Some(n);
+                Ok(n)
+            }
+        }
+    }
+
+    /// Takes a value in; the bytes by which the state grew.
+    #[inline]
+    pub(super) fn add(&mut self, value: &Val<'_>, scope: &Scope<'_>) -> Result<usize> {
+        match self {
+            State::Sum(sum) => {
+                if let Some(number) = value.get().and_then(|v| Number::of(&v)) {
+                    sum.add(number);
+                }
+                Ok(0)
+            }
+            State::Avg { sum, count } => {
+                if let Some(number) = value.get().and_then(|v| Number::of(&v)) {
+                    sum.add(number);
+                    *count += 1;
+                }
+                Ok(0)
+            }
+            State::Count(count) => {
+                *count += 1;
+                Ok(0)
+            }
+            _ => self.add_value(value, scope),
+        }
+    }
+
+    fn add_value(&mut self, value: &Val<'_>, scope: &Scope<'_>) -> Result<usize> {
+        match self {
+            State::Extreme { best, wanted } => {
+                let Some(found) = value.get().filter(|v| !matches!(v, Value::Null | Value::Undefined)) else {
+                    return Ok(0);
+                };
+                let better = best.as_ref().is_none_or(|held| scope.compare(&found, &held.value()) == *wanted);
+                if better {
+                    let grown = if best.is_none() { size_of::<OwnedValue>() } else { 0 };
+                    *best = Some(OwnedValue::new(found));
+                    return Ok(grown);
+                }
+            }
+            State::First { value: first, seen } => {
+                if !*seen {
+                    *seen = true;
+                    *first = value.to_owned_value();
+                }
+            }
+            State::Last(last) => *last = value.to_owned_value(),
+            State::Push(items) => {
+                if let Some(found) = value.get() {
+                    let mut bytes = Vec::new();
+                    found.write_to(&mut bytes);
+                    let grown = bytes.len() + 40;
+                    items.values.push((found.kind(), bytes.into_boxed_slice()));
+                    return Ok(grown);
+                }
+            }
+            State::Set(set) => {
+                if let Some(found) = value.get() {
+                    let mut key = Vec::new();
+                    crate::pipeline::canonical_key::append(&found, None, &mut key);
+                    let grown = 2 * key.len() + 80;
+                    let is_new = match scope.has_string_order() {
+                        // Under a collation equality is that of the comparison.
+                        true => !set.held.iter().any(|held| scope.compare(&held.value(), &found).is_eq()),
+                        false => set.seen.insert(key.into_boxed_slice()),
+                    };
+                    if is_new {
+                        set.held.push(OwnedValue::new(found));
+                        return Ok(grown);
+                    }
+                }
+            }
+            State::Deviation(deviation) => {
+                if let Some(found) = value.get() {
+                    deviation.add(&found);
+                }
+            }
+            State::Merge(merged) => {
+                merge(merged, value.get())?;
+            }
+            State::Some(_) | State::Sum(_) | State::Avg { .. } | State::Count(_) | State::Ranked(_) | State::Taken => {}
+        }
+        Ok(0)
+    }
+
+    /// Takes a value into one of the accumulators that keep several.
+    pub(super) fn add_to_several(
+        &mut self,
+        kind: AccumulatorKind,
+        value: &Val<'_>,
+        n: usize,
+        scope: &Scope<'_>,
+    ) -> usize {
+        let State::Some(several) = self else {
+            return 0;
+        };
+        let values = &mut several.values;
+        let before = values.len();
+        match kind {
+            AccumulatorKind::FirstN => {
+                if values.len() < n {
+                    values.push(OwnedValue::new(value.or_null()));
+                }
+            }
+            AccumulatorKind::LastN => {
+                if values.len() == n {
+                    values.remove(0);
+                }
+                values.push(OwnedValue::new(value.or_null()));
+            }
+            _ => {
+                let Some(found) = value.get().filter(|v| !matches!(v, Value::Null | Value::Undefined)) else {
+                    return 0;
+                };
+                let order = |held: &OwnedValue| {
+                    let order = scope.compare(&held.value(), &found);
+                    if kind == AccumulatorKind::MaxN { order.reverse() } else { order }
+                };
+                let place = values.partition_point(|held| order(held) != Ordering::Greater);
+                if place < n {
+                    values.insert(place, OwnedValue::new(found));
+                    values.truncate(n);
+                }
+            }
+        }
+        if values.len() > before { 48 } else { 0 }
+    }
+
+    /// Takes a document into one of the accumulators with an order.
+    pub(super) fn add_in_order(
+        &mut self,
+        kind: AccumulatorKind,
+        order: &OrderBy,
+        n: usize,
+        scope: &Scope<'_>,
+        output: impl FnOnce() -> Result<Val<'static>>,
+    ) -> Result<usize> {
+        match (self, kind) {
+            (State::Ranked(ranked), AccumulatorKind::OneInOrder(keep) | AccumulatorKind::SomeInOrder(keep)) => {
+                ranked.add(keep, order, n, scope, output)
+            }
+            _ => Ok(0),
+        }
+    }
+
+    /// The result.
+    pub(super) fn finish(self, kind: AccumulatorKind) -> Val<'static> {
+        let maybe = |value: Option<OwnedValue>| value.map_or(Val::NULL, Val::Owned);
+        match self {
+            State::Sum(sum) => Val::from(sum.total()),
+            State::Avg { sum, count } => {
+                if count == 0 {
+                    Val::NULL
+                } else {
+                    Val::from(sum.average(count))
+                }
+            }
+            State::Count(count) => Val::Value(crate::pipeline::count::count_value(count)),
+            State::Extreme { best, .. } => maybe(best),
+            State::First { value, .. } | State::Last(value) => maybe(value),
+            State::Push(items) => {
+                let mut builder = Builder::new();
+                let mut digits = [0; 20];
+                for (index, (kind, bytes)) in items.values.iter().enumerate() {
+                    builder.append_bytes(bindery_document::build::index_key(index, &mut digits), *kind, bytes);
+                }
+                Val::Array(builder.finish())
+            }
+            State::Set(set) => array(set.held.into_iter().map(Some)),
+            State::Deviation(deviation) => {
+                let result = match kind {
+                    AccumulatorKind::StdDevSamp => deviation.sample(),
+                    _ => deviation.population(),
+                };
+                result.map_or(Val::NULL, Val::from)
+            }
+            State::Merge(merged) => merged.build(),
+            State::Some(several) => array(several.values.into_iter().map(Some)),
+            State::Ranked(ranked) => match kind {
+                AccumulatorKind::OneInOrder(_) => maybe(ranked.values().next().flatten()),
+                _ => array(ranked.values()),
+            },
+            State::Taken => Val::Missing,
+        }
+    }
+}
+
+fn array(values: impl Iterator<Item = Option<OwnedValue>>) -> Val<'static> {
+    let mut builder = Builder::new();
+    for (index, value) in values.enumerate() {
+        builder.append_index(index, value.as_ref().map_or(Value::Null, OwnedValue::value));
+    }
+    Val::Array(builder.finish())
+}

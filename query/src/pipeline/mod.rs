@@ -1,0 +1,114 @@
+//! Aggregation pipelines: stages compiled once, then run as streams of documents.
+//!
+//! ```text
+//! parse  [{$match: ..}, {$group: ..}] -> stages, with MongoDB's rules for what may stand where
+//! open   stages x a stream of documents x what is around it -> a stream of documents
+//! ```
+//!
+//! Everything here is pure: the documents of the pipeline's own collection come in as a [`Stream`], those
+//! of others through [`Foreign`], and `$out` and `$merge` are only described ([`Pipeline::output`]) for
+//! the engine to carry out. One file for each stage. Blocking stages account for their memory.
+//!
+//! Source of the rules: MongoDB's manual, "Aggregation Stages"; finer points were asked of a real server.
+
+mod canonical_key;
+mod count;
+mod environment;
+mod filtering;
+mod group;
+mod limit;
+mod parse;
+mod project;
+mod replace_root;
+mod sort;
+mod stage;
+mod stream;
+mod unwind;
+
+use std::sync::Arc;
+
+use bindery_document::{Doc, Error, Result, code};
+
+use crate::collation::Collation;
+use crate::filter::ParseContext;
+
+pub use environment::{Environment, Foreign, MEMORY_LIMIT_BYTES, NoForeign};
+pub use filtering::Match;
+pub use group::Group;
+pub use project::Project;
+pub use replace_root::ReplaceRoot;
+pub use sort::Sort;
+pub use stage::Stage;
+pub use stream::{Documents, Nothing, Stream};
+pub use unwind::Unwind;
+
+/// A compiled pipeline.
+#[derive(Clone, Debug)]
+pub struct Pipeline {
+    stages: Vec<Stage>,
+    collation: Option<Collation>,
+}
+
+impl Pipeline {
+    /// Compiles a pipeline.
+    ///
+    /// # Errors
+    /// 14 for a stage that is no document, 40323 for one that has not one field, 40324 for an unknown one, 40600
+    /// to 40602 for stages in wrong places; those of the stages.
+    pub fn parse(stages: Doc<'_>, context: &mut ParseContext) -> Result<Pipeline> {
+        let mut pipeline = parse::parse(stages, context, parse::Place::Top)?;
+        pipeline.fold()?;
+        Ok(pipeline)
+    }
+
+    /// The stages.
+    pub fn stages(&self) -> &[Stage] {
+        &self.stages
+    }
+
+    /// Takes the first `n` stages away, which the caller has carried out itself (by an index, for example).
+    pub fn skip_stages(&mut self, n: usize) {
+        self.stages.drain(..n.min(self.stages.len()));
+    }
+
+    /// How strings compare.
+    pub fn collation(&self) -> Option<&Collation> {
+        self.collation.as_ref()
+    }
+
+    /// Runs the pipeline on a stream of documents. Nothing is read before the result is.
+    ///
+    /// # Errors
+    /// Those of stages that read something at once.
+    pub fn open(&self, input: Box<dyn Stream>, env: &Environment) -> Result<Box<dyn Stream>> {
+        let mut env = env.clone();
+        env.strings = environment::string_order(self.collation.as_ref());
+        let mut stream = input;
+        for stage in &self.stages {
+            stream = stage.open(stream, &env)?;
+        }
+        Ok(stream)
+    }
+
+    /// Evaluates constant expressions; a pipeline is parsed whole before the first is evaluated.
+    fn fold(&mut self) -> Result<()> {
+        self.stages.iter_mut().try_for_each(Stage::fold)
+    }
+}
+
+/// The largest document that a stage may give.
+const MAX_DOCUMENT_BYTES: usize = 64 * 1024 * 1024;
+
+/// Fails for a document that has grown beyond all bounds; what is given to the client or stored must be
+/// smaller still, which others check.
+fn check_size(bytes: usize) -> Result<()> {
+    if bytes <= MAX_DOCUMENT_BYTES {
+        return Ok(());
+    }
+    Err(Error::new(code::BSON_OBJECT_TOO_LARGE, "a document has become too large in the pipeline"))
+}
+
+/// A mutable reference to what nobody else holds yet.
+fn unshared<T>(shared: &mut Arc<T>) -> Result<&mut T> {
+    Arc::get_mut(shared).ok_or_else(|| Error::new(code::INTERNAL_ERROR, "a stage is in use while it is compiled"))
+}

@@ -1,0 +1,99 @@
+//! `$project`, `$addFields` (`$set`), `$unset`: the stages that are projections.
+
+use std::sync::Arc;
+
+use bindery_document::{Doc, Error, Result, Value};
+
+use super::{Environment, Stream};
+use crate::filter::ParseContext;
+use crate::projection::{Input, Language, Metadata, Projection};
+
+/// The stage.
+#[derive(Debug)]
+pub struct Project {
+    /// The stage's name.
+    pub name: &'static str,
+    /// The compiled projection.
+    pub projection: Projection,
+}
+
+/// Parses `$project`.
+///
+/// # Errors
+/// 15969 for what is no document; those of projections and expressions.
+pub(super) fn parse_project(argument: Value<'_>, context: &mut ParseContext) -> Result<Project> {
+    let Value::Document(spec) = argument else {
+        return Err(Error::new(15969, "$project takes a document"));
+    };
+    let collation = context.collation.clone();
+    let projection = Projection::parse(spec, Language::Aggregate, collation.as_ref(), &mut context.expressions)?;
+    Ok(Project { name: "$project", projection })
+}
+
+/// Parses `$addFields` or `$set`.
+///
+/// # Errors
+/// 40272 for what is no document; those of paths and expressions.
+pub(super) fn parse_add_fields(name: &'static str, argument: Value<'_>, context: &mut ParseContext) -> Result<Project> {
+    let Value::Document(spec) = argument else {
+        return Err(Error::new(40272, format!("{name} takes a document, not {}", argument.kind().alias())));
+    };
+    Ok(Project { name, projection: Projection::parse_added_fields(spec, &mut context.expressions)? })
+}
+
+/// Parses `$unset`: a path or an array of paths.
+///
+/// # Errors
+/// 31002, 31119 and 31120 for another argument; those of paths.
+pub(super) fn parse_unset(argument: Value<'_>) -> Result<Project> {
+    let projection = match argument {
+        Value::String(path) => Projection::excluding([path.as_str()])?,
+        Value::Array(paths) if paths.is_empty() => return Err(Error::new(31119, "$unset needs at least one path")),
+        Value::Array(paths) => {
+            let paths: Result<Vec<&str>> = paths
+                .iter()
+                .map(|path| path.value().as_str().ok_or_else(|| Error::new(31120, "$unset takes strings")))
+                .collect();
+            Projection::excluding(paths?)?
+        }
+        other => {
+            let found = other.kind().alias();
+            return Err(Error::new(31002, format!("$unset takes a string or an array of strings, not {found}")));
+        }
+    };
+    Ok(Project { name: "$unset", projection })
+}
+
+struct ProjectStream {
+    stage: Arc<Project>,
+    input: Box<dyn Stream>,
+    env: Environment,
+    current: Vec<u8>,
+}
+
+impl Project {
+    pub(super) fn open(self: Arc<Self>, input: Box<dyn Stream>, env: &Environment) -> Box<dyn Stream> {
+        Box::new(ProjectStream { stage: self, input, env: env.clone(), current: vec![5, 0, 0, 0, 0] })
+    }
+}
+
+impl Stream for ProjectStream {
+    fn advance(&mut self) -> Result<bool> {
+        if !self.input.advance()? {
+            return Ok(false);
+        }
+        let metadata = self.input.metadata();
+        let scope = self.env.scope(self.input.current()).with_record_id(metadata.record_id);
+        self.stage.projection.apply(&Input { scope, position: None, metadata }, &mut self.current)?;
+        super::check_size(self.current.len())?;
+        Ok(true)
+    }
+
+    fn current(&self) -> Doc<'_> {
+        Doc::from_stored(&self.current)
+    }
+
+    fn metadata(&self) -> Metadata<'_> {
+        self.input.metadata()
+    }
+}

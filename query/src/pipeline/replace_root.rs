@@ -1,0 +1,73 @@
+//! `$replaceRoot` and `$replaceWith`.
+
+use std::sync::Arc;
+
+use bindery_document::{Doc, DocBuf, Error, Result, Value};
+
+use super::{Environment, Stream};
+use crate::expression::Expression;
+use crate::filter::ParseContext;
+
+/// The stage.
+#[derive(Debug)]
+pub struct ReplaceRoot {
+    /// What gives the new document.
+    pub root: Expression,
+}
+
+/// Parses `$replaceRoot`.
+///
+/// # Errors
+/// 40229 for what is no document, 40414 without `newRoot`, 40415 for other fields; those of expressions.
+pub(super) fn parse_replace_root(argument: Value<'_>, context: &mut ParseContext) -> Result<ReplaceRoot> {
+    let Value::Document(spec) = argument else {
+        return Err(Error::new(40229, "$replaceRoot takes a document"));
+    };
+    if let Some(other) = spec.iter().find(|field| field.key != b"newRoot") {
+        return Err(Error::new(40415, format!("$replaceRoot does not know the field '{}'", other.key_str())));
+    }
+    match spec.get("newRoot") {
+        Some(root) => parse_replace_with(root, context),
+        None => Err(Error::new(40414, "$replaceRoot needs 'newRoot'")),
+    }
+}
+
+/// Parses `$replaceWith`.
+///
+/// # Errors
+/// Those of expressions.
+pub(super) fn parse_replace_with(argument: Value<'_>, context: &mut ParseContext) -> Result<ReplaceRoot> {
+    Ok(ReplaceRoot { root: Expression::parse_unfolded(argument, &mut context.expressions)? })
+}
+
+struct ReplaceRootStream {
+    stage: Arc<ReplaceRoot>,
+    input: Box<dyn Stream>,
+    env: Environment,
+    current: DocBuf,
+}
+
+impl ReplaceRoot {
+    pub(super) fn open(self: Arc<Self>, input: Box<dyn Stream>, env: &Environment) -> Box<dyn Stream> {
+        Box::new(ReplaceRootStream { stage: self, input, env: env.clone(), current: DocBuf::new() })
+    }
+}
+
+impl Stream for ReplaceRootStream {
+    fn advance(&mut self) -> Result<bool> {
+        if !self.input.advance()? {
+            return Ok(false);
+        }
+        let root = self.stage.root.evaluate(&self.env.scope(self.input.current()))?;
+        let Some(Value::Document(document)) = root.get() else {
+            let found = root.get().map_or("missing", |value| value.kind().alias());
+            return Err(Error::new(40228, format!("the new root must be a document, but it is {found}")));
+        };
+        self.current = DocBuf::from(document);
+        Ok(true)
+    }
+
+    fn current(&self) -> Doc<'_> {
+        self.current.doc()
+    }
+}

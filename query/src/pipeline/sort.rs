@@ -1,0 +1,105 @@
+//! `$sort`; with a `$limit` behind it only the first documents are held.
+
+use std::sync::Arc;
+
+use bindery_document::{Builder, Doc, DocBuf, Error, Result, Value, doc};
+use bindery_index::keygen::Keys;
+
+use super::{Environment, Stream};
+use crate::filter::ParseContext;
+use crate::projection::Metadata;
+use crate::sort::{self, Sorter};
+
+/// The stage.
+#[derive(Debug)]
+pub struct Sort {
+    /// The compiled order.
+    pub order: sort::Sort,
+    /// How many documents of the order are wanted, if a limit follows.
+    pub limit: Option<u64>,
+}
+
+/// Parses the order.
+///
+/// # Errors
+/// 15973 for what is no document, 15976 for an empty one; those of sorts.
+pub(super) fn parse(argument: Value<'_>, context: &ParseContext) -> Result<Sort> {
+    let Value::Document(spec) = argument else {
+        return Err(Error::new(15973, "$sort takes a document"));
+    };
+    if spec.is_empty() {
+        return Err(Error::new(15976, "$sort needs at least one field"));
+    }
+    Ok(Sort { order: sort::Sort::parse(spec, context.collation.as_ref())?, limit: None })
+}
+
+struct SortStream {
+    stage: Arc<Sort>,
+    input: Option<Box<dyn Stream>>,
+    env: Environment,
+    sorted: std::vec::IntoIter<(DocBuf, Option<i64>)>,
+    current: Option<(DocBuf, Option<i64>)>,
+    sort_key: DocBuf,
+}
+
+impl Sort {
+    pub(super) fn open(self: Arc<Self>, input: Box<dyn Stream>, env: &Environment) -> Box<dyn Stream> {
+        Box::new(SortStream {
+            stage: self,
+            input: Some(input),
+            env: env.clone(),
+            sorted: Vec::new().into_iter(),
+            current: None,
+            sort_key: DocBuf::new(),
+        })
+    }
+}
+
+impl SortStream {
+    fn fill(&mut self, mut input: Box<dyn Stream>) -> Result<()> {
+        let limit = self.stage.limit.and_then(|limit| usize::try_from(limit).ok());
+        let mut sorter = Sorter::new(limit, self.env.memory_limit_bytes);
+        let mut keys = Keys::default();
+        while input.advance()? {
+            let document = input.current();
+            let key = self.stage.order.key(document, &mut keys)?;
+            if sorter.wants(key) {
+                let item = (DocBuf::from(document), input.metadata().record_id);
+                sorter.push(key, item, document.as_bytes().len())?;
+            }
+            self.env.check_interrupt()?;
+        }
+        self.sorted = sorter.finish().into_iter();
+        Ok(())
+    }
+}
+
+impl Stream for SortStream {
+    fn advance(&mut self) -> Result<bool> {
+        if let Some(input) = self.input.take() {
+            self.fill(input)?;
+        }
+        self.current = self.sorted.next();
+        if let Some((document, _)) = &self.current {
+            let values = self.stage.order.key_values(document.doc(), &mut Keys::default())?;
+            let mut builder = Builder::new();
+            for (index, value) in values.iter().enumerate() {
+                builder.append_index(index, value.value());
+            }
+            self.sort_key = builder.finish();
+        }
+        Ok(self.current.is_some())
+    }
+
+    fn current(&self) -> Doc<'_> {
+        self.current.as_ref().map_or(doc::EMPTY, |(document, _)| document.doc())
+    }
+
+    fn metadata(&self) -> Metadata<'_> {
+        Metadata {
+            record_id: self.current.as_ref().and_then(|(_, record_id)| *record_id),
+            sort_key: Some(self.sort_key.doc()),
+            index_key: None,
+        }
+    }
+}
