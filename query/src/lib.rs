@@ -5,8 +5,8 @@
 pub mod collation;
 pub mod expression;
 pub mod filter;
-pub mod plan;
 pub mod pipeline;
+pub mod plan;
 pub mod projection;
 pub mod regex;
 pub mod sort;

@@ -45,12 +45,7 @@ fn named<'a>(element: &Element<'a>) -> Result<Element<'a>> {
     }
 }
 
-fn parse_stage(
-    stage: Element<'_>,
-    context: &mut ParseContext,
-    _place: Place,
-    stages: &mut Vec<Stage>,
-) -> Result<()> {
+fn parse_stage(stage: Element<'_>, context: &mut ParseContext, _place: Place, stages: &mut Vec<Stage>) -> Result<()> {
     let argument = stage.value();
     stages.push(match stage.key {
         b"$match" => Stage::Match(Arc::new(filtering::parse(argument, context)?)),

@@ -165,7 +165,9 @@ impl Stream for UnwindStream {
             if let Some(index) = self.next.take() {
                 let stage = Arc::clone(&self.stage);
                 let element = match find(self.input.current(), &stage.path) {
-                    Some(Value::Array(items)) => items.iter().nth(index).map(|e| bindery_document::OwnedValue::new(e.value())),
+                    Some(Value::Array(items)) => {
+                        items.iter().nth(index).map(|e| bindery_document::OwnedValue::new(e.value()))
+                    }
                     _ => None,
                 };
                 if let Some(element) = element {

@@ -324,9 +324,7 @@ mod tests {
 
     #[test]
     fn values_are_those_of_a_real_server() {
-        use Elementary::{
-            Acos, Acosh, Asin, Asinh, Atan, Atanh, Cos, Cosh, Exp, Ln, Log10, Sin, Sinh, Tan, Tanh,
-        };
+        use Elementary::{Acos, Acosh, Asin, Asinh, Atan, Atanh, Cos, Cosh, Exp, Ln, Log10, Sin, Sinh, Tan, Tanh};
         check(Exp, "2.5", "12.18249396070347343807017595116797");
         check(Exp, "1E+3", "1.970071114017046993888879352243323E+434");
         check(Exp, "-2.5", "0.08208499862389879516952867446715980");

@@ -89,11 +89,7 @@ fn parse_id(value: Value<'_>, context: &mut ParseContext) -> Result<Id> {
 
 impl Group {
     /// A group by one expression, for the stages that are made of one.
-    pub(super) fn new(
-        id: Expression,
-        fields: Vec<(Box<str>, Accumulator)>,
-        collation: Option<Collation>,
-    ) -> Group {
+    pub(super) fn new(id: Expression, fields: Vec<(Box<str>, Accumulator)>, collation: Option<Collation>) -> Group {
         Group { id: Id::One(id), fields, collation }
     }
 
@@ -180,7 +176,8 @@ impl GroupStream {
                     let values: Vec<Val<'_>> =
                         fields.iter().map(|(_, expression)| expression.evaluate(&scope)).collect::<Result<_>>()?;
                     let one = values.len() == 1;
-                    let value = |v: &Val<'_>| if one { Some(v.or_null()).map(OwnedValue::new) } else { v.to_owned_value() };
+                    let value =
+                        |v: &Val<'_>| if one { Some(v.or_null()).map(OwnedValue::new) } else { v.to_owned_value() };
                     for v in &values {
                         let held = if one { Some(v.or_null()) } else { v.get() };
                         canonical_key::append_maybe(held, collation, &mut key);

@@ -17,11 +17,20 @@ use crate::expression::{Scope, Val};
 #[derive(Clone, Debug)]
 pub(crate) enum State {
     Sum(Summation),
-    Avg { sum: Summation, count: u64 },
+    Avg {
+        sum: Summation,
+        count: u64,
+    },
     Count(u64),
     /// `$min`, `$max`: the best value so far.
-    Extreme { best: Option<OwnedValue>, wanted: Ordering },
-    First { value: Option<OwnedValue>, seen: bool },
+    Extreme {
+        best: Option<OwnedValue>,
+        wanted: Ordering,
+    },
+    First {
+        value: Option<OwnedValue>,
+        seen: bool,
+    },
     Last(Option<OwnedValue>),
     /// `$push`: the array so far.
     Push(Box<Items>),
