@@ -8,8 +8,8 @@ use super::cell::{common, separator};
 use super::edit::{Scratch, Step};
 use super::inner::Inner;
 use super::leaf::Leaf;
+use super::node::Page;
 use super::options::{Limits, TreeOptions};
-use super::stats::Page;
 use super::{Cursor, Node, Tree};
 use crate::page::{PageId, PageVisitor, TreeStats};
 

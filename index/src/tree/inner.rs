@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use super::cell::{common, head};
 use super::leaf::Leaf;
-use super::stats::Page;
+use super::node::Page;
 use crate::page::PageId;
 
 /// Bytes of an inner page besides its arrays: the struct and its two reference counts.

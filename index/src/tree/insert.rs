@@ -18,9 +18,9 @@ use super::cell::{common, separator};
 use super::edit::{Scratch, Step};
 use super::inner::{Children, Inner};
 use super::leaf::{Leaf, Place};
+use super::node::Page;
 use super::options::Limits;
 use super::search::{touch_inner, touch_leaf};
-use super::stats::Page;
 use super::{Node, Tree};
 use crate::page::{PageId, PageKind, PageVisitor, TreeStats};
 

@@ -14,7 +14,7 @@
 //!   page above;
 //! - [`edit`] changes a run, [`assemble`] writes a page anew (to grow, split, merge or trim it);
 //! - [`search`], [`insert`], [`remove`], [`rank`], [`cursor`], [`bulk`] are the verbs of the whole
-//!   tree, [`validate`] and [`stats`] its accounts.
+//!   tree, [`validate`] and [`leaf_pages`] its accounts.
 //!
 //! **Snapshots.** Pages are shared by reference count. Cloning a [`Tree`] copies a pointer; a write
 //! changes a page in place if no other tree or cursor holds it, and else copies it first. A copied
@@ -31,11 +31,12 @@ mod edit;
 mod inner;
 mod insert;
 mod leaf;
+mod leaf_pages;
+mod node;
 mod options;
 mod rank;
 mod remove;
 mod search;
-mod stats;
 mod validate;
 
 #[cfg(test)]
@@ -46,16 +47,15 @@ use std::sync::Arc;
 
 pub use bulk::OutOfOrder;
 pub use cursor::Cursor;
+pub use leaf_pages::LeafPage;
 pub use options::TreeOptions;
-pub use stats::LeafPage;
 pub use validate::Corrupt;
 
 use crate::page::{PageId, TreeStats};
 use edit::Scratch;
-use inner::Inner;
 use leaf::Leaf;
+use node::{Node, Page};
 use options::Limits;
-use stats::Page;
 
 /// A sorted map from byte strings to byte strings in counted pages.
 ///
@@ -68,13 +68,6 @@ pub struct Tree {
     /// The largest key, when known: a larger one is appended without a search.
     last_key: Option<Vec<u8>>,
     scratch: Scratch,
-}
-
-/// A page of either kind.
-#[derive(Clone)]
-enum Node {
-    Leaf(Arc<Leaf>),
-    Inner(Arc<Inner>),
 }
 
 impl Tree {

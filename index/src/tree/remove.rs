@@ -9,9 +9,9 @@ use std::sync::Arc;
 use super::edit::Scratch;
 use super::inner::{Children, Inner};
 use super::leaf::Leaf;
+use super::node::Page;
 use super::options::Limits;
 use super::search::{touch_inner, touch_leaf};
-use super::stats::Page;
 use super::{Node, Tree};
 use crate::page::{PageId, PageKind, PageVisitor, TreeStats};
 

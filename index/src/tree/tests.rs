@@ -180,6 +180,26 @@ fn check_key(tree: &Tree, model: &Model, cursor: &mut Cursor, random: &mut Rando
         }
         same(cursor, nth(at));
     }
+    // On from there, as a scan that skips does: within the leaf, or to another.
+    for _ in 0..3 {
+        let skip = random.below(80) as i64;
+        let target = match nth(at.max(0) + skip) {
+            Some((key, _)) => [key, &[0][..random.below(2) as usize]].concat(),
+            None => other.to_vec(),
+        };
+        let rank = entries.partition_point(|(key, _)| **key < target) as i64;
+        at = match random.below(2) {
+            0 => {
+                cursor.seek(&target, none);
+                rank
+            }
+            _ => {
+                cursor.seek_below(&target, none);
+                rank - 1
+            }
+        };
+        same(cursor, nth(at));
+    }
 }
 
 fn run(seed: u64, keys: Keys, page_bytes: u32, operations: usize) {
@@ -216,7 +236,7 @@ fn run(seed: u64, keys: Keys, page_bytes: u32, operations: usize) {
             }
         }
         assert_eq!(tree.len(), model.len() as u64);
-        if operation % 5 == 0 {
+        if operation % 10 == 0 {
             let (a, b) = (key(&mut random, keys), key(&mut random, keys));
             check_key(&tree, &model, &mut cursor, &mut random, &a, &b);
         }

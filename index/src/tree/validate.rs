@@ -10,7 +10,7 @@ use std::fmt;
 use super::cell::{ESCAPE, HEAD_BYTES, MIXED, MODE_AT, RUN_HEAD, common, head};
 use super::inner::{Children, Inner};
 use super::leaf::{Leaf, SLOT_BYTES, Slot};
-use super::stats::Page;
+use super::node::Page;
 use super::{Node, Tree};
 use crate::page::{PageId, TreeStats};
 
