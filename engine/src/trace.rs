@@ -70,12 +70,14 @@ pub(crate) struct Cx<'a> {
     pub(crate) work: Work,
     /// When `maxTimeMS` runs out.
     pub(crate) deadline: Option<std::time::Instant>,
+    /// How many steps may be taken, when a plan is only tried out.
+    pub(crate) work_limit: Option<u64>,
     steps: u32,
 }
 
 impl<'a> Cx<'a> {
     pub(crate) fn new(visitor: &'a mut dyn PageVisitor) -> Cx<'a> {
-        Cx { visitor, work: Work::default(), deadline: None, steps: 0 }
+        Cx { visitor, work: Work::default(), deadline: None, work_limit: None, steps: 0 }
     }
 
     /// Sets the time limit, from now on; 0 is none.
@@ -92,8 +94,16 @@ impl<'a> Cx<'a> {
     #[inline]
     pub(crate) fn step(&mut self) -> bindery_document::Result<()> {
         self.steps = self.steps.wrapping_add(1);
+        if self.work_limit.is_some_and(|limit| u64::from(self.steps) > limit) {
+            return Err(out_of_works());
+        }
         // The clock is read every so often only: it costs more than a step.
         if self.steps & 0xFF == 0 { self.check_deadline() } else { Ok(()) }
+    }
+
+    /// Whether the last error was the end of a trial's works.
+    pub(crate) fn is_out_of_works(&self) -> bool {
+        self.work_limit.is_some_and(|limit| u64::from(self.steps) > limit)
     }
 
     #[cold]
@@ -106,4 +116,9 @@ impl<'a> Cx<'a> {
             _ => Ok(()),
         }
     }
+}
+
+#[cold]
+fn out_of_works() -> bindery_document::Error {
+    bindery_document::Error::new(bindery_document::code::INTERRUPTED, "the trial of a plan has ended")
 }

@@ -10,6 +10,7 @@ mod delete;
 mod diagnostics;
 mod distinct;
 mod drop;
+mod explain;
 mod find;
 mod find_and_modify;
 mod get_more;
@@ -63,6 +64,7 @@ const COMMANDS: &[(&str, Run)] = &[
     ("drop", drop::run),
     ("dropDatabase", drop::database),
     ("dropIndexes", indexes::drop),
+    ("explain", explain::run),
     ("find", find::run),
     ("findAndModify", find_and_modify::run),
     ("findandmodify", find_and_modify::run),

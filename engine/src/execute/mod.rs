@@ -10,6 +10,7 @@
 mod answers;
 mod combine;
 mod count;
+mod describe;
 mod distinct;
 mod fetch;
 mod index_scan;
@@ -22,8 +23,10 @@ mod scan;
 mod shape;
 mod sort;
 mod stage;
+mod trial;
 
 pub(crate) use answers::{count, distinct, run_count};
+pub(crate) use describe::{name as stage_name, show as show_plan};
 pub(crate) use index_scan::corrupt;
 pub(crate) use open::{build, choose};
 pub(crate) use project::project;

@@ -52,6 +52,11 @@ impl Statistics for Counts<'_> {
         let index = &self.state.indexes[index];
         KeyRange::new(&index.meta, bounds, plan::ScanDirection::Forward).count(&index.tree)
     }
+
+    fn try_out(&self, plans: &[Plan]) -> Option<usize> {
+        // A plan that fails will fail again when it runs, and say why.
+        super::trial::try_out(self.state, plans).ok()
+    }
 }
 
 /// Makes stages of a plan.

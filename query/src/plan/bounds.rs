@@ -4,7 +4,7 @@
 //! them. Intervals are kept in the index's orientation: for a descending field they run from the
 //! greater to the lesser value.
 
-use bindery_document::{Builder, DocBuf, Kind, OwnedValue};
+use bindery_document::{DocBuf, Kind, OwnedValue};
 
 /// An interval of values of one field.
 #[derive(Clone, Debug)]
@@ -53,13 +53,6 @@ impl Interval {
         self.start_inclusive
             && self.end_inclusive
             && bindery_document::order::compare(&self.start.value(), &self.end.value()).is_eq()
-    }
-}
-
-impl IndexBounds {
-    /// Appends `indexBounds` as `explain` prints them.
-    pub fn show(&self, out: &mut Builder) {
-        let _ = out;
     }
 }
 

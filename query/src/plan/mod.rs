@@ -18,6 +18,7 @@ mod node;
 mod ordering;
 mod partial;
 mod predicate;
+mod show;
 mod special;
 mod wildcard;
 

@@ -1,0 +1,253 @@
+//! Running plans in `explain`'s words: stages, bounds, and what each stage did.
+
+use bindery_document::{Builder, Value};
+use bindery_query::filter::Filter;
+use bindery_query::plan::{self, IndexBounds, Plan, ProjectionKind, ScanDirection};
+
+use super::stage::{Stage, StageStats};
+use crate::collection::{Index, State, append_number};
+
+/// Appends a plan's fields; with what its stages did, if it ran.
+pub(crate) fn show(state: &State, plan: &Plan, ran: Option<&Stage>, out: &mut Builder) {
+    let stats = ran.map(|stage| stage.stats);
+    out.append("stage", name(plan));
+    if let Some(stats) = &stats {
+        show_common(stats, out);
+    }
+    match plan {
+        Plan::Eof | Plan::IdLookup { .. } => show_examined(plan, stats.as_ref(), out),
+        Plan::CollectionScan { filter, direction } => {
+            show_filter(filter.as_deref(), out);
+            out.append("direction", direction_name(*direction));
+            show_examined(plan, stats.as_ref(), out);
+        }
+        Plan::IndexScan(scan) | Plan::CountScan(scan) | Plan::DistinctScan { scan, .. } => {
+            show_filter(scan.filter.as_deref(), out);
+            show_index_scan(&state.indexes[scan.index], scan, matches!(plan, Plan::CountScan(_)), out);
+            show_examined(plan, stats.as_ref(), out);
+        }
+        Plan::Fetch { filter, .. } => {
+            show_filter(filter.as_deref(), out);
+            show_examined(plan, stats.as_ref(), out);
+        }
+        Plan::Sort { order, limit, .. } => {
+            show_order(order, out);
+            out.append("memLimit", bindery_query::sort::SORT_MEMORY_BYTES as i32);
+            if let Some(limit) = limit {
+                append_number(out, "limitAmount", *limit);
+            }
+            out.append("type", "simple");
+            if let Some(stats) = &stats {
+                append_number(out, "totalDataSizeSorted", stats.bytes_sorted);
+                out.append("usedDisk", false);
+            }
+        }
+        Plan::SortMerge { order, .. } => show_order(order, out),
+        Plan::Skip { count, .. } => append_number(out, "skipAmount", *count),
+        Plan::Limit { count, .. } => append_number(out, "limitAmount", *count),
+        Plan::Or { .. } | Plan::Intersect { .. } => {
+            if let Some(stats) = &stats {
+                append_number(out, "dupsDropped", stats.dups_dropped);
+            }
+        }
+        Plan::Project { .. } | Plan::ReturnKey { .. } => {}
+    }
+    let below = ran.map(Stage::inputs).unwrap_or_default();
+    match inputs(plan).as_slice() {
+        [] => {}
+        [input] => {
+            let open = out.open_document("inputStage");
+            show(state, input, below.first().copied(), out);
+            out.close(open);
+        }
+        many => {
+            let list = out.open_array("inputStages");
+            for (i, input) in many.iter().enumerate() {
+                let mut digits = [0; 20];
+                let open = out.open_document(bindery_document::build::index_key(i, &mut digits));
+                show(state, input, below.get(i).copied(), out);
+                out.close(open);
+            }
+            out.close(list);
+        }
+    }
+}
+
+/// MongoDB's name of a stage.
+pub(crate) fn name(plan: &Plan) -> &'static str {
+    match plan {
+        Plan::Eof => "EOF",
+        Plan::CollectionScan { .. } => "COLLSCAN",
+        Plan::IdLookup { .. } => "IDHACK",
+        Plan::IndexScan(_) => "IXSCAN",
+        Plan::Fetch { .. } => "FETCH",
+        Plan::Or { .. } => "OR",
+        Plan::SortMerge { .. } => "SORT_MERGE",
+        Plan::Intersect { .. } => "AND_SORTED",
+        Plan::Sort { .. } => "SORT",
+        Plan::Skip { .. } => "SKIP",
+        Plan::Limit { .. } => "LIMIT",
+        Plan::Project { kind, .. } => match kind {
+            ProjectionKind::Simple => "PROJECTION_SIMPLE",
+            ProjectionKind::Covered => "PROJECTION_COVERED",
+            ProjectionKind::CoveredDefault | ProjectionKind::Default => "PROJECTION_DEFAULT",
+        },
+        Plan::ReturnKey { .. } => "RETURN_KEY",
+        Plan::CountScan(_) => "COUNT_SCAN",
+        Plan::DistinctScan { .. } => "DISTINCT_SCAN",
+    }
+}
+
+pub(super) fn inputs(plan: &Plan) -> Vec<&Plan> {
+    match plan {
+        Plan::Fetch { input, .. }
+        | Plan::Sort { input, .. }
+        | Plan::Skip { input, .. }
+        | Plan::Limit { input, .. }
+        | Plan::Project { input, .. }
+        | Plan::ReturnKey { input } => vec![input],
+        Plan::Or { inputs } | Plan::SortMerge { inputs, .. } | Plan::Intersect { inputs } => inputs.iter().collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn show_common(stats: &StageStats, out: &mut Builder) {
+    append_number(out, "nReturned", stats.advanced);
+    append_number(out, "works", stats.works);
+    append_number(out, "advanced", stats.advanced);
+    append_number(out, "needTime", stats.works.saturating_sub(stats.advanced + u64::from(stats.is_eof)));
+    out.append("isEOF", i32::from(stats.is_eof));
+}
+
+fn show_examined(plan: &Plan, stats: Option<&StageStats>, out: &mut Builder) {
+    let Some(stats) = stats else { return };
+    match plan {
+        Plan::IndexScan(_) | Plan::CountScan(_) | Plan::DistinctScan { .. } => {
+            append_number(out, "keysExamined", stats.keys_examined);
+            append_number(out, "seeks", stats.seeks);
+            append_number(out, "dupsDropped", stats.dups_dropped);
+        }
+        Plan::IdLookup { .. } => {
+            append_number(out, "keysExamined", stats.keys_examined);
+            append_number(out, "docsExamined", stats.docs_examined);
+        }
+        _ => append_number(out, "docsExamined", stats.docs_examined),
+    }
+}
+
+fn show_index_scan(index: &Index, scan: &plan::IndexScan, is_count: bool, out: &mut Builder) {
+    let spec = &index.meta.spec;
+    out.append("keyPattern", Value::Document(spec.key.doc()));
+    out.append("indexName", spec.name.as_str());
+    if let Some(collation) = &spec.collation {
+        out.append("collation", Value::Document(collation.doc()));
+    }
+    let is_multikey = if spec.is_wildcard() { scan.dedupe && wildcard_arrays(index, scan) } else { index.is_multikey };
+    out.append("isMultiKey", is_multikey);
+    show_multikey_paths(index, scan, out);
+    out.append("isUnique", index.meta.is_unique);
+    out.append("isSparse", spec.sparse);
+    out.append("isPartial", spec.partial.is_some());
+    out.append("indexVersion", 2);
+    if !is_count {
+        out.append("direction", direction_name(scan.direction));
+    }
+    match (&scan.bounds, is_count) {
+        (IndexBounds::Fields(fields), true) => show_count_ends(fields, out),
+        _ => {
+            let bounds = out.open_document("indexBounds");
+            reversed_for(scan).show(index.meta.collation.as_ref(), out);
+            out.close(bounds);
+        }
+    }
+}
+
+/// The bounds as a backward scan meets them.
+fn reversed_for(scan: &plan::IndexScan) -> IndexBounds {
+    match (&scan.bounds, scan.direction) {
+        (IndexBounds::Fields(fields), ScanDirection::Backward) => {
+            let reverse = |field: &plan::FieldBounds| {
+                let intervals = field.intervals.iter().rev().map(|interval| plan::Interval {
+                    start: interval.end.clone(),
+                    start_inclusive: interval.end_inclusive,
+                    end: interval.start.clone(),
+                    end_inclusive: interval.start_inclusive,
+                });
+                plan::FieldBounds { path: field.path.clone(), intervals: intervals.collect() }
+            };
+            IndexBounds::Fields(fields.iter().map(reverse).collect())
+        }
+        (bounds, _) => bounds.clone(),
+    }
+}
+
+fn show_count_ends(fields: &[plan::FieldBounds], out: &mut Builder) {
+    let bounds = out.open_document("indexBounds");
+    for (name, start) in [("startKey", true), ("endKey", false)] {
+        let mut inclusive = true;
+        let key = out.open_document(name);
+        for field in fields {
+            if let Some(interval) = field.intervals.first() {
+                let value = if start { &interval.start } else { &interval.end };
+                inclusive &= if start { interval.start_inclusive } else { interval.end_inclusive };
+                out.append(field.path.as_str(), value.value());
+            }
+        }
+        out.close(key);
+        out.append(if start { "startKeyInclusive" } else { "endKeyInclusive" }, inclusive);
+    }
+    out.close(bounds);
+}
+
+/// Whether the scan of a wildcard index is on a path through an array.
+fn wildcard_arrays(index: &Index, scan: &plan::IndexScan) -> bool {
+    let IndexBounds::Fields(fields) = &scan.bounds else { return false };
+    let Some(field) = fields.get(1) else { return false };
+    let path = field.path.as_str();
+    path.match_indices('.').map(|(at, _)| &path[..at]).chain([path]).any(|p| index.wildcard_multikey.contains(p))
+}
+
+fn show_multikey_paths(index: &Index, scan: &plan::IndexScan, out: &mut Builder) {
+    let paths = out.open_document("multiKeyPaths");
+    if let (true, IndexBounds::Fields(fields)) = (index.meta.spec.is_wildcard(), &scan.bounds) {
+        for field in fields {
+            let list = out.open_array(&field.path);
+            let path = field.path.as_str();
+            let prefixes = path.match_indices('.').map(|(at, _)| &path[..at]).chain([path]);
+            for (i, prefix) in prefixes.filter(|p| index.wildcard_multikey.contains(*p)).enumerate() {
+                out.append_index(i, prefix);
+            }
+            out.close(list);
+        }
+    } else {
+        for (n, field) in index.meta.pattern().fields().iter().enumerate() {
+            let list = out.open_array(field.name());
+            for (i, part) in index.multikey.field(n).iter().enumerate() {
+                out.append_index(i, field.prefix(part + 1));
+            }
+            out.close(list);
+        }
+    }
+    out.close(paths);
+}
+
+fn show_filter(filter: Option<&Filter>, out: &mut Builder) {
+    if let Some(filter) = filter {
+        out.append("filter", Value::Document(filter.to_document().doc()));
+    }
+}
+
+fn show_order(order: &bindery_query::sort::Sort, out: &mut Builder) {
+    let pattern = out.open_document("sortPattern");
+    for field in order.fields() {
+        out.append(&*field.path, if field.descending { -1 } else { 1 });
+    }
+    out.close(pattern);
+}
+
+fn direction_name(direction: ScanDirection) -> &'static str {
+    match direction {
+        ScanDirection::Forward => "forward",
+        ScanDirection::Backward => "backward",
+    }
+}
