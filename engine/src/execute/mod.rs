@@ -25,8 +25,8 @@ mod sort;
 mod stage;
 mod trial;
 
-pub(crate) use answers::{count, distinct, run_count};
-pub(crate) use describe::{name as stage_name, show as show_plan};
+pub(crate) use answers::{count, distinct};
+pub(crate) use describe::show as show_plan;
 pub(crate) use index_scan::corrupt;
 pub(crate) use open::{build, choose};
 pub(crate) use project::project;
