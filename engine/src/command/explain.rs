@@ -266,7 +266,8 @@ fn show_bindery(trace: &Trace, warnings: &[String], out: &mut Builder) {
         ("inner", PageKind::Inner),
         ("overflow", PageKind::Overflow),
     ] {
-        let distinct: std::collections::BTreeSet<_> = trace.accesses.iter().filter(|a| a.kind == kind).map(|a| a.page).collect();
+        let distinct: std::collections::BTreeSet<_> =
+            trace.accesses.iter().filter(|a| a.kind == kind).map(|a| a.page).collect();
         append_number(out, name, distinct.len() as u64);
     }
     out.close(pages);
@@ -300,7 +301,10 @@ fn warnings(query: &Query, winner: &Plan) -> Vec<String> {
     }
     if let (Some(sort), Plan::Sort { .. }) = (&query.sort, winner) {
         let fields: Vec<&str> = sort.fields().iter().map(|field| &*field.path).collect();
-        found.push(format!("no index gives the order by {}: all matches are read before the first is given", fields.join(", ")));
+        found.push(format!(
+            "no index gives the order by {}: all matches are read before the first is given",
+            fields.join(", ")
+        ));
     }
     found
 }
