@@ -105,25 +105,22 @@ impl Database {
     ///
     /// The database is named by the command's `$db`; without, it is this one ([`Database::name`]).
     pub fn run_command(&self, command: &RawDocument) -> RawDocumentBuf {
-        self.run_visited(command, &mut Untraced).0
+        self.run_visited(command, &mut Untraced, false).0
     }
 
     /// As [`Database::run_command`], adding every page touched and the work done to the trace.
     pub fn run_traced(&self, command: &RawDocument, trace: &mut Trace) -> RawDocumentBuf {
-        let (reply, work) = self.run_visited(command, trace);
-        trace.work.keys_examined += work.keys_examined;
-        trace.work.docs_examined += work.docs_examined;
-        trace.work.doc_bytes += work.doc_bytes;
-        trace.work.index_entries_written += work.index_entries_written;
+        let (reply, work) = self.run_visited(command, trace, true);
+        trace.work.add(work);
         reply
     }
 
     fn run_visited(
         &self,
         command: &RawDocument,
-        visitor: &mut dyn PageVisitor,
-    ) -> (RawDocumentBuf, crate::trace::Work) {
+        visitor: &mut dyn PageVisitor, is_traced: bool) -> (RawDocumentBuf, crate::trace::Work) {
         let mut cx = Cx::new(visitor);
+        cx.is_traced = is_traced;
         let reply = match self.inner.run(&self.name, command, &mut cx) {
             Ok(reply) => reply,
             Err(error) => error_reply(&error),
@@ -170,7 +167,7 @@ impl std::fmt::Debug for Database {
 }
 
 impl Inner {
-    fn run(&self, default: &str, command: &RawDocument, cx: &mut Cx<'_>) -> Result<DocBuf> {
+    fn run(self: &Arc<Self>, default: &str, command: &RawDocument, cx: &mut Cx<'_>) -> Result<DocBuf> {
         validate::validate(command.as_bytes())?;
         let command = Doc::from_bson(command);
         let database = match command.get("$db") {
@@ -185,7 +182,7 @@ impl Inner {
     ///
     /// # Errors
     /// What the command says.
-    pub(crate) fn execute(&self, database: &str, command: Doc<'_>, cx: &mut Cx<'_>) -> Result<DocBuf> {
+    pub(crate) fn execute(self: &Arc<Self>, database: &str, command: Doc<'_>, cx: &mut Cx<'_>) -> Result<DocBuf> {
         let Some(first) = command.first() else {
             return Err(Error::new(code::COMMAND_NOT_FOUND, "an empty document is no command"));
         };

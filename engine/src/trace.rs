@@ -40,6 +40,16 @@ pub struct Work {
     pub index_entries_written: u64,
 }
 
+impl Work {
+    /// Adds what another operation did.
+    pub fn add(&mut self, other: Work) {
+        self.keys_examined += other.keys_examined;
+        self.docs_examined += other.docs_examined;
+        self.doc_bytes += other.doc_bytes;
+        self.index_entries_written += other.index_entries_written;
+    }
+}
+
 impl Trace {
     /// An empty trace.
     pub fn new() -> Trace {
@@ -72,12 +82,16 @@ pub(crate) struct Cx<'a> {
     pub(crate) deadline: Option<std::time::Instant>,
     /// How many steps may be taken, when a plan is only tried out.
     pub(crate) work_limit: Option<u64>,
+    /// The values of the parameters that filters' expressions may use.
+    pub(crate) parameters: &'a [Option<bindery_document::OwnedValue>],
+    /// Whether somebody looks at what is touched.
+    pub(crate) is_traced: bool,
     steps: u32,
 }
 
 impl<'a> Cx<'a> {
     pub(crate) fn new(visitor: &'a mut dyn PageVisitor) -> Cx<'a> {
-        Cx { visitor, work: Work::default(), deadline: None, work_limit: None, steps: 0 }
+        Cx { visitor, work: Work::default(), deadline: None, work_limit: None, parameters: &[], is_traced: false, steps: 0 }
     }
 
     /// Sets the time limit, from now on; 0 is none.

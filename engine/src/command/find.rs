@@ -1,5 +1,7 @@
 //! `find`.
 
+use std::sync::Arc;
+
 use bindery_document::{Builder, Doc, Error, Result, Value, code};
 
 use super::args::{Args, to_integer};
@@ -112,7 +114,7 @@ pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
 /// # Errors
 /// What the command says.
 pub(crate) fn open_find(
-    server: &Inner,
+    server: &Arc<Inner>,
     database: &str,
     command: Doc<'_>,
     cx: &mut Cx<'_>,

@@ -3,6 +3,7 @@
 //! A command reads its arguments ([`args`]), finds its collection, and calls the executor or the write
 //! door. Names are matched exactly, as MongoDB does.
 
+mod aggregate;
 pub(crate) mod args;
 mod count;
 mod create;
@@ -22,8 +23,10 @@ mod statements;
 mod update;
 mod view;
 
+pub(crate) use aggregate::open_aggregate;
 pub(crate) use find::open_find;
 pub(crate) use statements::MAX_BATCH;
+pub(crate) use view::open_view;
 
 use std::sync::Arc;
 
@@ -38,7 +41,7 @@ use crate::trace::Cx;
 /// A command to run.
 #[derive(Clone, Copy)]
 pub(crate) struct Request<'a> {
-    pub(crate) server: &'a Inner,
+    pub(crate) server: &'a Arc<Inner>,
     pub(crate) database: &'a str,
     pub(crate) command: Doc<'a>,
 }
@@ -48,6 +51,7 @@ type Run = fn(&Request<'_>, &mut Cx<'_>) -> Result<Builder>;
 
 /// Every command, by each of its names.
 const COMMANDS: &[(&str, Run)] = &[
+    ("aggregate", aggregate::run),
     ("buildInfo", session::build_info),
     ("buildinfo", session::build_info),
     ("collStats", diagnostics::coll_stats),

@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use bindery_document::{OwnedValue, Path, Result, Value, order};
 use bindery_index::key::{Direction, KeyBuilder};
+use bindery_query::collation::Collation;
 use bindery_query::plan::Purpose;
 
 use super::open::{build, choose};
 use super::question::Question;
 use super::stage::{Node, Stage, key_document};
 use crate::collection::State;
+use crate::cursor::Rows;
 use crate::database::Inner;
 use crate::trace::Cx;
 
@@ -55,17 +57,29 @@ pub(crate) fn distinct(
     let path = Path::parse(key);
     let mut values = Distinct::default();
     while stage.advance(state, cx)? {
-        let mut add = |value: Value<'_>| match &collation {
-            None => values.add(value, |key| key.append(&value, Direction::Ascending)),
-            Some(collation) => values.add(value, |key| {
-                let collator = |text: &[u8], out: &mut Vec<u8>| collation.write_sort_key(text, out);
-                key.append_collated(&value, Direction::Ascending, &collator);
-            }),
-        };
+        let mut add = |value: Value<'_>| values.add(value, collation.as_ref());
         match stage.key().filter(|_| matches!(stage.node, Node::DistinctScan(_))) {
             Some(view) => path.extract(key_document(state, view)?.doc(), &mut |element| add(element.value())),
             None => path.extract(stage.document(state), &mut |element| add(element.value())),
         }
+    }
+    Ok(values.into_sorted())
+}
+
+/// The distinct values of a path over documents that are found already.
+///
+/// # Errors
+/// What reading them says.
+pub(crate) fn distinct_of_rows(
+    rows: &mut dyn Rows,
+    key: &str,
+    collation: Option<&Collation>,
+    cx: &mut Cx<'_>,
+) -> Result<Vec<OwnedValue>> {
+    let path = Path::parse(key);
+    let mut values = Distinct::default();
+    while rows.advance(cx)? {
+        path.extract(rows.current(), &mut |element| values.add(element.value(), collation));
     }
     Ok(values.into_sorted())
 }
@@ -79,9 +93,15 @@ pub(crate) struct Distinct {
 }
 
 impl Distinct {
-    fn add(&mut self, value: Value<'_>, append: impl FnOnce(&mut KeyBuilder)) {
+    fn add(&mut self, value: Value<'_>, collation: Option<&Collation>) {
         self.key.clear();
-        append(&mut self.key);
+        match collation {
+            None => self.key.append(&value, Direction::Ascending),
+            Some(collation) => {
+                let collator = |text: &[u8], out: &mut Vec<u8>| collation.write_sort_key(text, out);
+                self.key.append_collated(&value, Direction::Ascending, &collator);
+            }
+        }
         if !self.seen.contains(self.key.as_bytes()) {
             self.seen.insert(self.key.as_bytes().into());
             self.values.push(OwnedValue::new(value));

@@ -44,7 +44,7 @@ pub(super) fn examine(
     cx.work.doc_bytes += bytes.len() as u64;
     match filter {
         None => Ok(true),
-        Some(filter) => filter.matches(Doc::from_stored(bytes)),
+        Some(filter) => filter.matches_with(Doc::from_stored(bytes), cx.parameters),
     }
 }
 

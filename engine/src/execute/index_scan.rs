@@ -72,7 +72,7 @@ impl IndexScan {
             }
             if let Some(filter) = &self.plan.filter {
                 let document = super::stage::key_document(state, self.key())?;
-                if !filter.matches(document.doc())? {
+                if !filter.matches_with(document.doc(), cx.parameters)? {
                     stats.works += 1;
                     continue;
                 }

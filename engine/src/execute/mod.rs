@@ -23,9 +23,10 @@ mod scan;
 mod shape;
 mod sort;
 mod stage;
+mod stream;
 mod trial;
 
-pub(crate) use answers::{count, distinct};
+pub(crate) use answers::{count, distinct, distinct_of_rows};
 pub(crate) use describe::show as show_plan;
 pub(crate) use index_scan::corrupt;
 pub(crate) use open::{build, choose};
@@ -33,3 +34,4 @@ pub(crate) use project::project;
 pub(crate) use question::{Question, Scope};
 pub(crate) use rows::{FindRows, matching_records};
 pub(crate) use stage::Stage;
+pub(crate) use stream::{Collections, PlanStream, SharedTrace, StreamRows};

@@ -144,8 +144,7 @@ impl<'a> Question<'a> {
 
     /// What filters are parsed with.
     pub(crate) fn context(&self, scope: &Scope, collation: Option<Collation>) -> Result<ParseContext> {
-        self.expressions(scope)?;
-        Ok(ParseContext::with_collation(collation))
+        Ok(ParseContext { collation, expressions: self.expressions(scope)? })
     }
 
     /// What expressions are parsed with: the time, and the values of `let`.

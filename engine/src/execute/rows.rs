@@ -39,6 +39,13 @@ impl FindRows {
     }
 }
 
+impl FindRows {
+    /// The documents of a plan that was built already.
+    pub(super) fn of_stage(state: Arc<State>, stage: Stage) -> FindRows {
+        FindRows { state, stage, with_record_id: None }
+    }
+}
+
 impl Rows for FindRows {
     fn advance(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
         let moved = self.stage.advance(&self.state, cx)?;

@@ -41,7 +41,7 @@ impl CollectionScan {
             cx.work.doc_bytes += bytes.len() as u64;
             let matches = match &self.filter {
                 None => true,
-                Some(filter) => filter.matches(Doc::from_stored(bytes))?,
+                Some(filter) => filter.matches_with(Doc::from_stored(bytes), cx.parameters)?,
             };
             if matches {
                 self.record_id = record_id;

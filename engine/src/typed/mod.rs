@@ -18,6 +18,7 @@
 //! # Ok::<(), bindery_engine::Error>(())
 //! ```
 
+mod aggregate;
 mod command;
 mod cursor;
 mod find;
@@ -32,6 +33,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+pub use aggregate::Aggregate;
 pub use cursor::Cursor;
 pub use find::{Count, Distinct, Find, FindOne};
 pub use index::IndexModel;

@@ -1,0 +1,278 @@
+//! `aggregate`: a pipeline over a collection, a view, or nothing.
+//!
+//! The leading `$match`, `$sort`, `$skip` and `$limit` become a question for the planner; what follows streams over its
+//! results.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use bindery_document::{Builder, Doc, DocBuf, Error, Kind, Result, Value, code, doc};
+use bindery_query::pipeline::{Documents, Environment, Nothing, Pipeline, Stream};
+use parking_lot::Mutex;
+
+use super::args::Args;
+use super::{Request, Target, find, view};
+use crate::cursor::{FIRST_BATCH, Rows, ServerCursor, reply_first_batch};
+use crate::database::Inner;
+use crate::execute::{Collections, FindRows, PlanStream, Question, SharedTrace, StreamRows};
+use crate::trace::{Cx, Trace};
+
+const FIELDS: [&str; 14] = [
+    "pipeline",
+    "cursor",
+    "explain",
+    "allowDiskUse",
+    "bypassDocumentValidation",
+    "collation",
+    "hint",
+    "let",
+    "fromMongos",
+    "needsMerge",
+    "isMapReduceCommand",
+    "requestReshardingResumeToken",
+    "exchange",
+    "planner",
+];
+
+/// The most stages of a pipeline.
+const MAX_STAGES: usize = 1_000;
+
+/// A command's arguments.
+pub(super) struct Arguments<'a> {
+    /// The collection; none for `{aggregate: 1}`.
+    pub(super) collection: Option<&'a str>,
+    /// The stages, as an array.
+    pub(super) pipeline: Doc<'a>,
+    /// Hint, collation, variables and time limit; the filter is made of the pipeline.
+    pub(super) question: Question<'a>,
+    batch_size: u64,
+}
+
+impl<'a> Arguments<'a> {
+    pub(super) fn parse(request: &Request<'a>, needs_cursor: bool) -> Result<Arguments<'a>> {
+        let args = Args::of_command("aggregate", request.command, &FIELDS)?;
+        let collection = match request.command.first().map(|e| e.value()) {
+            Some(Value::String(_)) => Some(request.collection_name()?),
+            Some(value) if value.as_exact_i64() == Some(1) => None,
+            Some(value) if value.kind().is_number() => {
+                return Err(Error::new(code::FAILED_TO_PARSE, "Invalid command format: the 'aggregate' field must specify a collection name or 1"));
+            }
+            _ => return Err(Error::new(code::TYPE_MISMATCH, "collection name has invalid type")),
+        };
+        args.required("pipeline")?;
+        let pipeline = args.required_array("pipeline")?;
+        if pipeline.iter().any(|e| e.kind != Kind::Document) {
+            return Err(Error::new(code::TYPE_MISMATCH, "Each element of the 'pipeline' array must be an object"));
+        }
+        if pipeline.count() > MAX_STAGES {
+            return Err(Error::new(7_749_501, format!("Pipeline length must be no longer than {MAX_STAGES} stages")));
+        }
+        let explained = args.flag("explain")?;
+        let cursor = args.document("cursor")?;
+        if cursor.is_none() && needs_cursor && !explained {
+            return Err(Error::new(
+                code::FAILED_TO_PARSE,
+                "The 'cursor' option is required, except for aggregate with the explain argument",
+            ));
+        }
+        let batch_size = match cursor {
+            Some(cursor) => Args::of_statement("cursor", cursor, &["batchSize"])?.count("batchSize")?,
+            None => None,
+        };
+        let mut question = Question::new(doc::EMPTY);
+        question.hint = find::hint(&args)?;
+        question.collation = args.document("collation")?;
+        question.variables = args.document("let")?;
+        question.max_time_ms = find::max_time_ms(&args)?;
+        find::check_read_concern(&args)?;
+        args.flag("allowDiskUse")?;
+        args.loose_flag("bypassDocumentValidation")?;
+        Ok(Arguments { collection, pipeline, question, batch_size: batch_size.unwrap_or(FIRST_BATCH) })
+    }
+}
+
+pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
+    let arguments = Arguments::parse(request, true)?;
+    cx.limit_time(arguments.question.max_time_ms);
+    let namespace = request.namespace(arguments.collection.unwrap_or("$cmd.aggregate"));
+    let rows = open(request, &arguments, cx)?;
+    let mut reply = Builder::new();
+    let cursor = ServerCursor::new(namespace, rows);
+    reply_first_batch(&request.server.cursors, cursor, arguments.batch_size, false, &mut reply, cx)?;
+    Ok(reply)
+}
+
+/// The results of an `aggregate` command, without the batches of a cursor.
+///
+/// # Errors
+/// What the command says.
+pub(crate) fn open_aggregate(server: &Arc<Inner>, database: &str, command: Doc<'_>, cx: &mut Cx<'_>) -> Result<Box<dyn Rows>> {
+    crate::namespace::check_database(database)?;
+    let request = Request { server, database, command };
+    let arguments = Arguments::parse(&request, false)?;
+    cx.limit_time(arguments.question.max_time_ms);
+    open(&request, &arguments, cx)
+}
+
+/// Opens a pipeline over what the command names.
+fn open(request: &Request<'_>, arguments: &Arguments<'_>, cx: &mut Cx<'_>) -> Result<Box<dyn Rows>> {
+    let trace: SharedTrace = cx.is_traced.then(|| Arc::new(Mutex::new(Trace::new())));
+    let around = Around {
+        server: Arc::clone(request.server),
+        database: request.database.to_owned(),
+        deadline: cx.deadline,
+        trace: trace.clone(),
+    };
+    let stream = match arguments.collection {
+        None => around.over(&arguments.question, arguments.pipeline, Source::Nothing)?,
+        Some(name) => match request.target(name) {
+            Target::Absent => around.over(&arguments.question, arguments.pipeline, Source::Nothing)?,
+            Target::Collection(collection) => {
+                around.over(&arguments.question, arguments.pipeline, Source::State(collection.snapshot()))?
+            }
+            Target::View(found) => {
+                let resolved = view::resolve(request.server, request.database, name, &found)?;
+                view::check_collation(&found, arguments.question.collation)?;
+                let pipeline = resolved.followed_by(arguments.pipeline);
+                around.over_name(&arguments.question, pipeline.doc(), &resolved.collection, found.collation.as_ref())?
+            }
+        },
+    };
+    Ok(Box::new(StreamRows::new(stream, trace)))
+}
+
+/// What pipelines of one command run in.
+pub(super) struct Around {
+    pub(super) server: Arc<Inner>,
+    pub(super) database: String,
+    pub(super) deadline: Option<Instant>,
+    pub(super) trace: SharedTrace,
+}
+
+/// Where a pipeline's documents come from.
+pub(super) enum Source {
+    /// There is no such collection, or none is asked.
+    Nothing,
+    /// A collection's documents.
+    State(Arc<crate::collection::State>),
+}
+
+impl Around {
+    /// A pipeline over a collection by its name.
+    pub(super) fn over_name(
+        &self,
+        question: &Question<'_>,
+        pipeline: Doc<'_>,
+        collection: &str,
+        collation: Option<&DocBuf>,
+    ) -> Result<Box<dyn Stream>> {
+        let source = match self.server.collection(&self.database, collection) {
+            Some(collection) => Source::State(collection.snapshot()),
+            None => Source::Nothing,
+        };
+        let mut question = *question;
+        question.collation = question.collation.or(collation.map(DocBuf::doc));
+        self.over(&question, pipeline, source)
+    }
+
+    /// A pipeline over documents: what the planner can do is planned, the rest streams.
+    pub(super) fn over(&self, question: &Question<'_>, pipeline: Doc<'_>, source: Source) -> Result<Box<dyn Stream>> {
+        let state = match &source {
+            Source::State(state) => Some(state),
+            Source::Nothing => None,
+        };
+        let scope = self.server.scope();
+        let collation = question.collation(state.map(|state| &**state))?;
+        let mut context = question.context(&scope, collation)?;
+        // Parsed whole first: what is wrong with a late stage is said before anything runs.
+        let mut compiled = Pipeline::parse(pipeline, &mut context)?;
+        let mut env = Environment::new(Arc::new(Collections {
+            server: Arc::clone(&self.server),
+            database: self.database.clone(),
+            deadline: self.deadline,
+            trace: self.trace.clone(),
+        }));
+        if let Some(deadline) = self.deadline {
+            env.interrupt = Some(Arc::new(move || match Instant::now() >= deadline {
+                true => Err(Error::new(code::MAX_TIME_MS_EXPIRED, "operation exceeded time limit")),
+                false => Ok(()),
+            }));
+        }
+        let input: Box<dyn Stream> = match source {
+            Source::Nothing => Box::new(Nothing),
+            Source::State(state) => {
+                let pushed = Pushed::of(pipeline);
+                let mut question = *question;
+                let filter = pushed.filter();
+                question.filter = filter.doc();
+                question.sort = pushed.sort;
+                question.skip = pushed.skip;
+                question.limit = pushed.limit;
+                compiled.skip_stages(pushed.stages);
+                if pushed.limit == Some(0) {
+                    Box::new(Documents::default())
+                } else {
+                    let mut untraced = bindery_index::Untraced;
+                    let rows = FindRows::open(&self.server, state, &question, &mut Cx::new(&mut untraced))?;
+                    Box::new(PlanStream::new(Box::new(rows), self.deadline, self.trace.clone()))
+                }
+            }
+        };
+        compiled.open(input, &env)
+    }
+}
+
+/// The leading stages that a plan carries out.
+struct Pushed<'a> {
+    /// How many.
+    stages: usize,
+    matches: Vec<Doc<'a>>,
+    sort: Option<Doc<'a>>,
+    skip: u64,
+    limit: Option<u64>,
+}
+
+impl<'a> Pushed<'a> {
+    /// `$match`es, then a `$sort`, a `$skip`, a `$limit`, as far as they stand in this order. The pipeline was parsed.
+    fn of(pipeline: Doc<'a>) -> Pushed<'a> {
+        let mut pushed = Pushed { stages: 0, matches: Vec::new(), sort: None, skip: 0, limit: None };
+        for element in pipeline.iter() {
+            let Some((name, argument)) = element.value().as_document().and_then(Doc::first).map(|e| (e.key, e.value())) else {
+                break;
+            };
+            let plain = pushed.skip == 0 && pushed.limit.is_none();
+            let count = || argument.as_exact_i64().and_then(|n| u64::try_from(n).ok());
+            match (name, argument) {
+                (b"$match", Value::Document(filter)) if plain && pushed.sort.is_none() => pushed.matches.push(filter),
+                (b"$sort", Value::Document(sort)) if plain && pushed.sort.is_none() && is_by_fields(sort) => pushed.sort = Some(sort),
+                (b"$skip", _) if plain && count().is_some() => pushed.skip = count().unwrap_or(0),
+                (b"$limit", _) if pushed.limit.is_none() && count().is_some_and(|n| n > 0) => pushed.limit = count(),
+                _ => break,
+            }
+            pushed.stages += 1;
+        }
+        pushed
+    }
+
+    /// The conjunction of the `$match`es.
+    fn filter(&self) -> DocBuf {
+        match self.matches.as_slice() {
+            [] => DocBuf::new(),
+            [one] => DocBuf::from(*one),
+            many => {
+                let mut builder = Builder::new();
+                let list = builder.open_array("$and");
+                for (i, filter) in many.iter().enumerate() {
+                    builder.append_index(i, Value::Document(*filter));
+                }
+                builder.close(list);
+                builder.finish()
+            }
+        }
+    }
+}
+
+/// Whether a sort is by fields only, and not by what is known of a document besides them.
+fn is_by_fields(sort: Doc<'_>) -> bool {
+    sort.iter().all(|e| e.value().kind().is_number())
+}

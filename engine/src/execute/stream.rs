@@ -1,0 +1,178 @@
+//! Plans and pipelines joined: a running plan as the stream a pipeline reads, and a pipeline's stream as a cursor's
+//! rows.
+//!
+//! A pipeline's streams know nothing of page visitors. Where somebody measures, the plan below records into a trace
+//! that it shares with the rows on top, which hand it on to whoever asked.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use bindery_document::{Doc, OwnedValue, Result};
+use bindery_index::Untraced;
+use bindery_query::filter::Filter;
+use bindery_query::pipeline::{Foreign, Nothing, Stream};
+use bindery_query::plan::{Purpose, Query};
+use parking_lot::Mutex;
+
+use super::open::{build, choose};
+use super::rows::FindRows;
+use crate::catalog::Entry;
+use crate::cursor::Rows;
+use crate::database::Inner;
+use crate::trace::{Cx, Trace};
+
+/// What a pipeline's sources record into, if anybody measures.
+pub(crate) type SharedTrace = Option<Arc<Mutex<Trace>>>;
+
+/// A running plan as a stream.
+pub(crate) struct PlanStream {
+    rows: Box<dyn Rows>,
+    deadline: Option<Instant>,
+    trace: SharedTrace,
+    parameters: Arc<[Option<OwnedValue>]>,
+}
+
+impl PlanStream {
+    pub(crate) fn new(rows: Box<dyn Rows>, deadline: Option<Instant>, trace: SharedTrace) -> PlanStream {
+        PlanStream { rows, deadline, trace, parameters: Arc::from([]) }
+    }
+}
+
+impl Stream for PlanStream {
+    fn advance(&mut self) -> Result<bool> {
+        match &self.trace {
+            None => {
+                let mut untraced = Untraced;
+                let mut cx = Cx::new(&mut untraced);
+                cx.deadline = self.deadline;
+                cx.parameters = &self.parameters;
+                self.rows.advance(&mut cx)
+            }
+            Some(shared) => {
+                let mut trace = shared.lock();
+                let mut own = Trace::new();
+                let mut cx = Cx::new(&mut own);
+                cx.deadline = self.deadline;
+                cx.parameters = &self.parameters;
+                let moved = self.rows.advance(&mut cx);
+                let work = cx.work;
+                trace.accesses.append(&mut own.accesses);
+                trace.work.add(work);
+                moved
+            }
+        }
+    }
+
+    fn current(&self) -> Doc<'_> {
+        self.rows.current()
+    }
+}
+
+/// A pipeline's results as a cursor's rows.
+pub(crate) struct StreamRows {
+    stream: Box<dyn Stream>,
+    trace: SharedTrace,
+}
+
+impl StreamRows {
+    pub(crate) fn new(stream: Box<dyn Stream>, trace: SharedTrace) -> StreamRows {
+        StreamRows { stream, trace }
+    }
+}
+
+impl Rows for StreamRows {
+    fn advance(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
+        let moved = self.stream.advance();
+        if let Some(shared) = &self.trace {
+            let mut trace = shared.lock();
+            for access in trace.accesses.drain(..) {
+                if access.dirty {
+                    cx.visitor.dirty(access.page, access.kind, access.bytes);
+                } else {
+                    cx.visitor.touch(access.page, access.kind, access.bytes);
+                }
+            }
+            cx.work.add(std::mem::take(&mut trace.work));
+        }
+        moved
+    }
+
+    fn current(&self) -> Doc<'_> {
+        self.stream.current()
+    }
+}
+
+/// The other collections of a database, as `$lookup` and its kin read them: as they are when they are read.
+pub(crate) struct Collections {
+    pub(crate) server: Arc<Inner>,
+    pub(crate) database: String,
+    pub(crate) deadline: Option<Instant>,
+    pub(crate) trace: SharedTrace,
+}
+
+impl Foreign for Collections {
+    fn find(
+        &self,
+        collection: &str,
+        filter: Option<&Filter>,
+        parameters: &Arc<[Option<OwnedValue>]>,
+    ) -> Result<Box<dyn Stream>> {
+        let entry = self.server.catalog.read().get(&self.database, collection).cloned();
+        let rows: Box<dyn Rows> = match entry {
+            None => return Ok(Box::new(Nothing)),
+            Some(Entry::Collection(collection)) => {
+                let state = collection.snapshot();
+                let query = Query {
+                    filter: Arc::new(filter.cloned().unwrap_or(Filter::AlwaysTrue)),
+                    sort: None,
+                    shape: None,
+                    skip: 0,
+                    limit: None,
+                    hint: None,
+                    min: None,
+                    max: None,
+                    return_key: false,
+                    collation: None,
+                    is_id_equality: true,
+                    purpose: Purpose::Documents,
+                };
+                let plan = choose(&state, &query, self.server.planner)?.winner;
+                let stage = build(&state, plan);
+                Box::new(FindRows::of_stage(state, stage))
+            }
+            Some(Entry::View(view)) => {
+                let stream = crate::command::open_view(self, &view, collection)?;
+                let Some(filter) = filter else { return Ok(stream) };
+                return Ok(Box::new(Filtered { stream, filter: filter.clone(), parameters: Arc::clone(parameters) }));
+            }
+        };
+        Ok(Box::new(PlanStream {
+            rows,
+            deadline: self.deadline,
+            trace: self.trace.clone(),
+            parameters: Arc::clone(parameters),
+        }))
+    }
+}
+
+/// A stream's documents that match.
+struct Filtered {
+    stream: Box<dyn Stream>,
+    filter: Filter,
+    parameters: Arc<[Option<OwnedValue>]>,
+}
+
+impl Stream for Filtered {
+    fn advance(&mut self) -> Result<bool> {
+        while self.stream.advance()? {
+            if self.filter.matches_with(self.stream.current(), &self.parameters)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn current(&self) -> Doc<'_> {
+        self.stream.current()
+    }
+}
