@@ -118,7 +118,9 @@ impl Database {
     fn run_visited(
         &self,
         command: &RawDocument,
-        visitor: &mut dyn PageVisitor, is_traced: bool) -> (RawDocumentBuf, crate::trace::Work) {
+        visitor: &mut dyn PageVisitor,
+        is_traced: bool,
+    ) -> (RawDocumentBuf, crate::trace::Work) {
         let mut cx = Cx::new(visitor);
         cx.is_traced = is_traced;
         let reply = match self.inner.run(&self.name, command, &mut cx) {

@@ -91,7 +91,15 @@ pub(crate) struct Cx<'a> {
 
 impl<'a> Cx<'a> {
     pub(crate) fn new(visitor: &'a mut dyn PageVisitor) -> Cx<'a> {
-        Cx { visitor, work: Work::default(), deadline: None, work_limit: None, parameters: &[], is_traced: false, steps: 0 }
+        Cx {
+            visitor,
+            work: Work::default(),
+            deadline: None,
+            work_limit: None,
+            parameters: &[],
+            is_traced: false,
+            steps: 0,
+        }
     }
 
     /// Sets the time limit, from now on; 0 is none.

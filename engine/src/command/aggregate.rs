@@ -55,7 +55,10 @@ impl<'a> Arguments<'a> {
             Some(Value::String(_)) => Some(request.collection_name()?),
             Some(value) if value.as_exact_i64() == Some(1) => None,
             Some(value) if value.kind().is_number() => {
-                return Err(Error::new(code::FAILED_TO_PARSE, "Invalid command format: the 'aggregate' field must specify a collection name or 1"));
+                return Err(Error::new(
+                    code::FAILED_TO_PARSE,
+                    "Invalid command format: the 'aggregate' field must specify a collection name or 1",
+                ));
             }
             _ => return Err(Error::new(code::TYPE_MISMATCH, "collection name has invalid type")),
         };
@@ -106,7 +109,12 @@ pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
 ///
 /// # Errors
 /// What the command says.
-pub(crate) fn open_aggregate(server: &Arc<Inner>, database: &str, command: Doc<'_>, cx: &mut Cx<'_>) -> Result<Box<dyn Rows>> {
+pub(crate) fn open_aggregate(
+    server: &Arc<Inner>,
+    database: &str,
+    command: Doc<'_>,
+    cx: &mut Cx<'_>,
+) -> Result<Box<dyn Rows>> {
     crate::namespace::check_database(database)?;
     let request = Request { server, database, command };
     let arguments = Arguments::parse(&request, false)?;
@@ -237,14 +245,17 @@ impl<'a> Pushed<'a> {
     fn of(pipeline: Doc<'a>) -> Pushed<'a> {
         let mut pushed = Pushed { stages: 0, matches: Vec::new(), sort: None, skip: 0, limit: None };
         for element in pipeline.iter() {
-            let Some((name, argument)) = element.value().as_document().and_then(Doc::first).map(|e| (e.key, e.value())) else {
+            let Some((name, argument)) = element.value().as_document().and_then(Doc::first).map(|e| (e.key, e.value()))
+            else {
                 break;
             };
             let plain = pushed.skip == 0 && pushed.limit.is_none();
             let count = || argument.as_exact_i64().and_then(|n| u64::try_from(n).ok());
             match (name, argument) {
                 (b"$match", Value::Document(filter)) if plain && pushed.sort.is_none() => pushed.matches.push(filter),
-                (b"$sort", Value::Document(sort)) if plain && pushed.sort.is_none() && is_by_fields(sort) => pushed.sort = Some(sort),
+                (b"$sort", Value::Document(sort)) if plain && pushed.sort.is_none() && is_by_fields(sort) => {
+                    pushed.sort = Some(sort)
+                }
                 (b"$skip", _) if plain && count().is_some() => pushed.skip = count().unwrap_or(0),
                 (b"$limit", _) if pushed.limit.is_none() && count().is_some_and(|n| n > 0) => pushed.limit = count(),
                 _ => break,

@@ -52,7 +52,10 @@ pub(super) fn resolve(server: &Inner, database: &str, name: &str, view: &View) -
             _ => break,
         };
         if pipeline.len() >= MAX_DEPTH {
-            return Err(Error::new(code::VIEW_DEPTH_LIMIT_EXCEEDED, format!("View depth too deep or view cycle at {database}.{name}")));
+            return Err(Error::new(
+                code::VIEW_DEPTH_LIMIT_EXCEEDED,
+                format!("View depth too deep or view cycle at {database}.{name}"),
+            ));
         }
         pipeline.insert(0, below.pipeline.clone());
         collection.clone_from(&below.on);
@@ -91,7 +94,13 @@ pub(crate) fn open_view(around: &Collections, view: &View, name: &str) -> Result
 }
 
 /// `find` on a view.
-pub(super) fn find(request: &Request<'_>, view: &View, name: &str, question: &Question<'_>, cx: &mut Cx<'_>) -> Result<Box<dyn Rows>> {
+pub(super) fn find(
+    request: &Request<'_>,
+    view: &View,
+    name: &str,
+    question: &Question<'_>,
+    cx: &mut Cx<'_>,
+) -> Result<Box<dyn Rows>> {
     if question.return_key || question.show_record_id || question.min.is_some() || question.max.is_some() {
         return Err(Error::new(code::INVALID_PIPELINE_OPERATOR, "Option not supported on a view"));
     }
@@ -113,7 +122,13 @@ pub(super) fn find(request: &Request<'_>, view: &View, name: &str, question: &Qu
 }
 
 /// `count` on a view.
-pub(super) fn count(request: &Request<'_>, view: &View, name: &str, question: &Question<'_>, cx: &mut Cx<'_>) -> Result<u64> {
+pub(super) fn count(
+    request: &Request<'_>,
+    view: &View,
+    name: &str,
+    question: &Question<'_>,
+    cx: &mut Cx<'_>,
+) -> Result<u64> {
     let mut rows = find(request, view, name, question, cx)?;
     let mut count = 0;
     while rows.advance(cx)? {
@@ -136,7 +151,14 @@ pub(super) fn distinct(
     crate::execute::distinct_of_rows(&mut *rows, key, collation.as_ref(), cx)
 }
 
-fn open(request: &Request<'_>, view: &View, name: &str, question: &Question<'_>, stages: Doc<'_>, cx: &mut Cx<'_>) -> Result<Box<dyn Rows>> {
+fn open(
+    request: &Request<'_>,
+    view: &View,
+    name: &str,
+    question: &Question<'_>,
+    stages: Doc<'_>,
+    cx: &mut Cx<'_>,
+) -> Result<Box<dyn Rows>> {
     check_collation(view, question.collation)?;
     let resolved = resolve(request.server, request.database, name, view)?;
     let pipeline = resolved.followed_by(stages);
