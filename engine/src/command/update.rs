@@ -205,7 +205,7 @@ impl Compiled {
         let scope = request.server.scope();
         let collation = statement.question.collation(state)?;
         let context = statement.question.context(&scope, collation.clone())?;
-        let filter = Filter::parse(statement.question.filter, &context)?;
+        // What is wrong with the update is reported before what is wrong with the filter.
         let options = Options { collation, multi: statement.multi };
         let update = match (statement.update, statement.constants) {
             (Value::Array(pipeline), constants) => {
@@ -221,6 +221,7 @@ impl Compiled {
             }
             (document, None) => Update::parse(document, &statement.array_filters, options)?,
         };
+        let filter = Filter::parse(statement.question.filter, &context)?;
         let now = Now {
             date_ms: scope.now_millis,
             timestamp: ((scope.now_millis / 1000) as u64) << 32 | request.server.next_increment(),

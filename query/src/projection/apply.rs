@@ -3,6 +3,7 @@
 use bindery_document::build::index_key;
 use bindery_document::{Builder, Doc, Element, Error, Kind, Result, Value};
 
+use super::slotted::{append_slot, is_slot};
 use super::{Child, Input, Node, Projection, Rest};
 
 /// MongoDB's code for a positional `$` when the query matched no array element.
@@ -13,16 +14,34 @@ const POSITION_MISMATCH: i32 = 51247;
 
 /// Writes the projected document.
 pub(super) fn apply(projection: &Projection, input: &Input<'_>, out: &mut Vec<u8>) -> Result<()> {
-    let mut walk = Walk { rest: projection.rest, input, out: Builder::with_buffer(std::mem::take(out)) };
+    let mut walk = Walk::new(projection, input, std::mem::take(out));
     walk.fields(&projection.root, input.scope.root(), Way::default())?;
     *out = walk.out.finish().into_bytes();
     Ok(())
+}
+
+/// Writes the projected document with slots where fields go; `doc` is the input's document with the slots
+/// that it has. Tells whether there are slots now.
+pub(super) fn apply_with_slots(
+    projection: &Projection,
+    input: &Input<'_>,
+    doc: Doc<'_>,
+    out: &mut Vec<u8>,
+) -> Result<bool> {
+    let had_slots = doc.as_bytes().len() != input.scope.root().as_bytes().len();
+    let mut walk = Walk { slots: Some(had_slots), ..Walk::new(projection, input, std::mem::take(out)) };
+    walk.fields(&projection.root, doc, Way::default())?;
+    let has_slots = walk.slots.unwrap_or(false);
+    *out = walk.out.finish().into_bytes();
+    Ok(has_slots)
 }
 
 struct Walk<'w> {
     rest: Rest,
     input: &'w Input<'w>,
     out: Builder,
+    /// Whether slots have been met or left; `None` where none are to be left.
+    slots: Option<bool>,
 }
 
 /// How a document was come to.
@@ -34,7 +53,19 @@ struct Way {
     through_nested_array: bool,
 }
 
-impl Walk<'_> {
+impl<'w> Walk<'w> {
+    fn new(projection: &Projection, input: &'w Input<'w>, buffer: Vec<u8>) -> Walk<'w> {
+        Walk { rest: projection.rest, input, out: Builder::with_buffer(buffer), slots: None }
+    }
+
+    /// Leaves a slot where a field would be, if slots are wanted.
+    fn leave_slot(&mut self, key: &[u8]) {
+        if self.slots.is_some() {
+            append_slot(key, &mut self.out);
+            self.slots = Some(true);
+        }
+    }
+
     /// Writes the fields of a document.
     fn fields(&mut self, node: &Node, doc: Doc<'_>, way: Way) -> Result<()> {
         let mut seen = Seen::new(node);
@@ -52,9 +83,17 @@ impl Walk<'_> {
                 self.out.append_run(before.run_since(run_start));
             }
             run_start = elements.remaining();
+            let child = &node.children[number].1;
+            if self.slots == Some(true) && is_slot(&element) {
+                // An inclusion does not see what is gone; elsewhere it comes back to its place.
+                if self.rest != Rest::Dropped && seen.mark(number) {
+                    self.slot(child, element.key)?;
+                }
+                continue;
+            }
             // Of two fields with one name the first counts; the second goes with the rest.
             if seen.mark(number) {
-                self.child(&node.children[number].1, element, way)?;
+                self.child(child, element, way)?;
             }
         }
         if self.rest != Rest::Dropped {
@@ -70,8 +109,14 @@ impl Walk<'_> {
     fn child(&mut self, child: &Child, element: Element<'_>, way: Way) -> Result<()> {
         match child {
             Child::Keep => self.out.append_element(element),
-            Child::Drop => {}
-            Child::Node(node) => self.value(node, element, way)?,
+            Child::Drop => self.leave_slot(element.key),
+            Child::Node(node) => {
+                let length = self.out.len();
+                self.value(node, element, way)?;
+                if self.out.len() == length {
+                    self.leave_slot(element.key);
+                }
+            }
             Child::Slice(slice) => match element.value() {
                 Value::Array(array) if !way.through_nested_array => {
                     let open = self.out.open_array(element.key);
@@ -98,6 +143,18 @@ impl Walk<'_> {
             Child::Computed(_) | Child::ElemMatch(_) | Child::Meta(_) => self.computed(child, element.key)?,
         }
         Ok(())
+    }
+
+    /// Writes what is to stand in a slot.
+    fn slot(&mut self, child: &Child, key: &[u8]) -> Result<()> {
+        match child {
+            Child::Node(node) if node.has_computed => self.made_document(node, key),
+            Child::Computed(_) => self.computed(child, key),
+            _ => {
+                self.leave_slot(key);
+                Ok(())
+            }
+        }
     }
 
     /// Writes a field with the changes below it.
@@ -202,7 +259,9 @@ impl Walk<'_> {
     fn computed(&mut self, child: &Child, key: &[u8]) -> Result<()> {
         match child {
             Child::Computed(expression) => {
-                expression.append_to(key, &self.input.scope, &mut self.out)?;
+                if !expression.append_to(key, &self.input.scope, &mut self.out)? {
+                    self.leave_slot(key);
+                }
             }
             Child::ElemMatch(elem_match) => {
                 if let Some(item) = elem_match.find(self.input.scope.root(), key)? {

@@ -9,6 +9,8 @@
 //! becomes of fields that are not named ([`Rest`]) and in what may be written ([`Language`]). Names in a
 //! path are field names only, numbers too; arrays are gone through, nested ones as well.
 //!
+//! Several projections one after another (stages of a pipeline) are run on a [`Slotted`] document.
+//!
 //! Order of the result: fields that are kept stand where they stood; computed ones follow in the order they
 //! were written in, except that a field which is kept otherwise (in an exclusion, in `$addFields`) is
 //! replaced where it stands.
@@ -21,6 +23,7 @@ mod elem_match;
 mod meta;
 mod parse;
 mod slice;
+mod slotted;
 
 use bindery_document::{Doc, Result};
 
@@ -31,6 +34,7 @@ use elem_match::ElemMatch;
 use slice::Slice;
 
 pub use meta::{Meta, Metadata};
+pub use slotted::Slotted;
 
 /// What becomes of the fields that a projection does not name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

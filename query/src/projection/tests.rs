@@ -1,10 +1,11 @@
 //! Projections as a whole: documents in, documents out.
 
+use bindery_document::doc::EMPTY;
 use bindery_document::{Doc, DocBuf, Result};
 use bson::{Document, doc};
 
-use super::{Input, Language, Projection};
-use crate::expression::ParseContext;
+use super::{Input, Language, Projection, Slotted};
+use crate::expression::{ParseContext, Scope};
 
 fn buf(document: &Document) -> DocBuf {
     DocBuf::from_bson(document).expect("document")
@@ -85,6 +86,43 @@ fn added_fields_stand_where_they_stood_or_last() {
     let new = added(stored.clone(), doc! {"a": "$missing", "b.x": "$$REMOVE"});
     assert_eq!(new.expect("document"), doc! {"_id": 1, "b": {}, "c": [{"y": 1}, 2]});
     assert_eq!(added(stored, doc! {"b": 1, "b.c": 2}).expect_err("conflict").code, 40176);
+}
+
+#[test]
+fn what_is_removed_comes_back_to_its_place() {
+    let stages = |stored: Document, stages: &[Document]| {
+        let mut document = Slotted::new(buf(&stored).doc());
+        for spec in stages {
+            let spec = buf(spec);
+            let projection = match spec.doc().get("$unset").and_then(|path| path.as_str()) {
+                Some(path) => Projection::excluding([path]),
+                None => match spec.doc().get("$project").and_then(|spec| spec.as_document()) {
+                    Some(spec) => Projection::parse(spec, Language::Aggregate, None, &mut ParseContext::new()),
+                    None => Projection::parse_added_fields(spec.doc(), &mut ParseContext::new()),
+                },
+            };
+            document.project(&projection.expect("projection"), Scope::new(EMPTY)).expect("applies");
+        }
+        bson::deserialize_from_slice::<Document>(document.doc().as_bytes()).expect("document")
+    };
+    let stored = || doc! {"a": 1, "b": {"x": 1, "y": 2}, "c": 3};
+    let all = |n: i32| doc! {"a": n, "b": {"x": 1, "y": 2}, "c": 3};
+    assert_eq!(stages(stored(), &[doc! {"$unset": "a"}, doc! {"a": 9}]), all(9));
+    assert_eq!(stages(stored(), &[doc! {"a": "$nope"}, doc! {"c": "$c"}, doc! {"a": {"$ifNull": ["$a", 8]}}]), all(8));
+    let new = stages(stored(), &[doc! {"$unset": "b.x"}, doc! {"b.z": 1}, doc! {"b.x": 7}]);
+    assert_eq!(new, doc! {"a": 1, "b": {"x": 7, "y": 2, "z": 1}, "c": 3});
+    assert_eq!(
+        stages(stored(), &[doc! {"$unset": "a"}, doc! {"$project": {"a": 1, "c": 1}}, doc! {"a": 1}]),
+        doc! {"c": 3, "a": 1}
+    );
+    assert_eq!(
+        stages(doc! {"c": 3}, &[doc! {"z": "$nope"}, doc! {"y": 1}, doc! {"z": 2}]),
+        doc! {"c": 3, "z": 2, "y": 1}
+    );
+    assert_eq!(
+        stages(stored(), &[doc! {"$unset": "b"}, doc! {"$unset": "b.q"}, doc! {"b.q": 1}]),
+        doc! {"a": 1, "b": {"q": 1}, "c": 3}
+    );
 }
 
 #[test]

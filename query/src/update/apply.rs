@@ -213,6 +213,10 @@ impl Walk<'_> {
 
     /// Writes one element with the changes of a node.
     fn element(&mut self, node: &Node, element: Element<'_>, place: Place) -> Result<()> {
+        if self.passes(node) {
+            self.out.append_element(element);
+            return Ok(());
+        }
         match node {
             Node::Leaf(leaf) => self.leaf(leaf, element, place),
             Node::Object(object) => match element.value() {
@@ -250,10 +254,6 @@ impl Walk<'_> {
     }
 
     fn leaf(&mut self, leaf: &Leaf, element: Element<'_>, place: Place) -> Result<()> {
-        if self.skips(leaf) {
-            self.out.append_element(element);
-            return Ok(());
-        }
         match leaf.operator.update(element, self.context, &mut self.out)? {
             Outcome::Unchanged => {
                 self.out.append_element(element);
@@ -274,9 +274,12 @@ impl Walk<'_> {
 
     /// Writes a missing element, if an operator below creates one.
     fn missing(&mut self, node: &Node, key: &[u8], place: Place) -> Result<()> {
+        if self.passes(node) {
+            return Ok(());
+        }
         match node {
             Node::Leaf(leaf) => {
-                if self.skips(leaf) || !leaf.operator.creates(self.context) {
+                if !leaf.operator.creates(self.context) {
                     return Ok(());
                 }
                 if leaf.operator.create(key, self.context, &mut self.out)? == Outcome::Written {
@@ -318,9 +321,12 @@ impl Walk<'_> {
 
     /// Reports that a value which has no fields stands where a node expects some.
     fn blocked(&self, node: &Node, name: &str) -> Result<()> {
+        if self.passes(node) {
+            return Ok(());
+        }
         match node {
             Node::Leaf(leaf) => {
-                if self.skips(leaf) || leaf.operator.passes_over(self.context) {
+                if leaf.operator.passes_over(self.context) {
                     return Ok(());
                 }
                 leaf.operator.check_target(self.context)?;
@@ -348,7 +354,8 @@ impl Walk<'_> {
     /// Whether a missing element would be made by an operator below.
     fn would_create(&self, node: &Node) -> bool {
         match node {
-            Node::Leaf(leaf) => !self.skips(leaf) && leaf.operator.creates(self.context),
+            _ if self.passes(node) => false,
+            Node::Leaf(leaf) => leaf.operator.creates(self.context),
             Node::Object(object) => {
                 let matched = object.matched.iter().map(|child| &**child);
                 matched.chain(object.children.iter().map(|(_, child)| child)).any(|child| self.would_create(child))
@@ -371,8 +378,9 @@ impl Walk<'_> {
         })
     }
 
-    fn skips(&self, leaf: &Leaf) -> bool {
-        self.only.is_some_and(|only| only != leaf.number)
+    /// Whether nothing of the node is to be applied.
+    fn passes(&self, node: &Node) -> bool {
+        self.only.is_some_and(|only| !node.has_leaf(only))
     }
 
     /// Checks that the `_id` just written is still the one it was.

@@ -358,15 +358,16 @@ impl Operators {
                     paths_by_insertion.push((operator, FieldPath::new(names), parts.len()));
                     Ok(())
                 };
+                let parts = path::parse(path)?;
                 if name == Name::Rename {
-                    let rename = operator::parse_rename(path, argument.value())?;
+                    // Conflicts of the source come before all that is wrong with the target.
                     let number = renames.len();
-                    let ((from, from_parts), (to, to_parts)) = (rename.from(), rename.to());
+                    insert(path, &parts, Operator::RenameFrom(number))?;
+                    let rename = operator::parse_rename(path, parts, argument.value())?;
+                    let (to, to_parts) = rename.to();
                     insert(to, to_parts, Operator::RenameTo(number))?;
-                    insert(from, from_parts, Operator::RenameFrom(number))?;
                     renames.push(rename);
                 } else {
-                    let parts = path::parse(path)?;
                     insert(path, &parts, Operator::parse(name, path, argument.value(), options)?)?;
                 }
             }

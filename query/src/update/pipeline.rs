@@ -10,11 +10,12 @@
 //! Each stage sees what the one before has made. The `_id` comes back at the end if a stage dropped it.
 //! Fields come in the order written, not in the order of names as with operators.
 
-use bindery_document::{Doc, Element, Error, Result, Value, code};
+use bindery_document::doc::EMPTY;
+use bindery_document::{Doc, DocBuf, Element, Error, Result, Value, code};
 
 use super::Options;
 use crate::expression::{self, Expression, Scope, StringOrder};
-use crate::projection::{Input, Language, Metadata, Projection};
+use crate::projection::{Language, Projection, Slotted};
 
 /// MongoDB's codes for malformed stages.
 mod wrong {
@@ -139,37 +140,31 @@ impl Pipeline {
     pub(super) fn apply(&self, doc: Doc<'_>, options: &Options, out: &mut Vec<u8>) -> Result<()> {
         let compare = options.collation.clone().map(|collation| move |a: &[u8], b: &[u8]| collation.compare(a, b));
         let strings = compare.as_ref().map(|compare| compare as &StringOrder);
-        out.clear();
-        out.extend_from_slice(doc.as_bytes());
-        let mut old = Vec::new();
+        let mut document = Slotted::new(doc);
         for stage in &self.0 {
-            std::mem::swap(&mut old, out);
-            let scope = Scope::new(Doc::from_stored(&old)).with_strings(strings);
-            stage.apply(scope, out)?;
+            match stage {
+                Stage::Project(projection) => {
+                    document.project(projection, Scope::new(EMPTY).with_strings(strings))?;
+                }
+                Stage::ReplaceRoot(expression) => {
+                    let root = new_root(expression, Scope::new(document.doc()).with_strings(strings))?;
+                    document.replace(root.doc());
+                }
+            }
         }
+        out.clear();
+        out.extend_from_slice(document.doc().as_bytes());
         Ok(())
     }
 }
 
-impl Stage {
-    fn apply(&self, scope: Scope<'_>, out: &mut Vec<u8>) -> Result<()> {
-        match self {
-            Stage::Project(projection) => {
-                projection.apply(&Input { scope, position: None, metadata: Metadata::default() }, out)
-            }
-            Stage::ReplaceRoot(expression) => {
-                let root = expression.evaluate(&scope)?;
-                let Some(Value::Document(root)) = root.get() else {
-                    let found = root.get().map_or("missing", |value| value.kind().alias());
-                    return Err(Error::new(
-                        wrong::ROOT_IS_NO_DOCUMENT,
-                        format!("the new root must be a document, but it is {found}"),
-                    ));
-                };
-                out.clear();
-                out.extend_from_slice(root.as_bytes());
-                Ok(())
-            }
+fn new_root(expression: &Expression, scope: Scope<'_>) -> Result<DocBuf> {
+    let root = expression.evaluate(&scope)?;
+    match root.get() {
+        Some(Value::Document(root)) => Ok(DocBuf::from(root)),
+        other => {
+            let found = other.map_or("missing", |value| value.kind().alias());
+            Err(Error::new(wrong::ROOT_IS_NO_DOCUMENT, format!("the new root must be a document, but it is {found}")))
         }
     }
 }

@@ -162,6 +162,18 @@ impl Node {
         }
     }
 
+    /// Whether the leaf of this number is below.
+    pub(super) fn has_leaf(&self, number: usize) -> bool {
+        match self {
+            Node::Leaf(leaf) => leaf.number == number,
+            Node::Object(object) => {
+                let matched = object.matched.iter().map(|child| &**child);
+                matched.chain(object.children.iter().map(|(_, child)| child)).any(|child| child.has_leaf(number))
+            }
+            Node::Array(array) => array.children.iter().any(|(_, _, child)| child.has_leaf(number)),
+        }
+    }
+
     /// Numbers the leaves in the order of application; returns the next number.
     pub(super) fn number_leaves(&mut self, mut next: usize, register: &mut dyn FnMut(&Leaf)) -> usize {
         match self {

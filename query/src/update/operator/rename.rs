@@ -33,7 +33,7 @@ pub(in crate::update) enum Rename<'a> {
 /// # Errors
 /// [`code::BAD_VALUE`] for a target that is no string, for positional parts, and when one path contains the
 /// other; what [`path::parse`] returns.
-pub(in crate::update) fn parse(from: &str, to: Value<'_>) -> Result<Paths> {
+pub(in crate::update) fn parse(from: &str, from_parts: Vec<Part>, to: Value<'_>) -> Result<Paths> {
     let bad = |what: String| Error::new(code::BAD_VALUE, what);
     let Value::String(to) = to else {
         return Err(bad(format!(
@@ -42,7 +42,7 @@ pub(in crate::update) fn parse(from: &str, to: Value<'_>) -> Result<Paths> {
         )));
     };
     let to = to.as_str();
-    let (from_parts, to_parts) = (path::parse(from)?, path::parse(to)?);
+    let to_parts = path::parse(to)?;
     let is_dynamic = |parts: &[Part]| parts.iter().any(|part| !matches!(part, Part::Name(_)));
     if from_parts.starts_with(&to_parts) || to_parts.starts_with(&from_parts) {
         return Err(bad(format!("$rename of '{from}' to '{to}': one path contains the other")));
@@ -54,11 +54,6 @@ pub(in crate::update) fn parse(from: &str, to: Value<'_>) -> Result<Paths> {
 }
 
 impl Paths {
-    /// The source path, as text and in parts.
-    pub(in crate::update) fn from(&self) -> (&str, &[Part]) {
-        (&self.from_text, &self.from)
-    }
-
     /// The target path, as text and in parts.
     pub(in crate::update) fn to(&self) -> (&str, &[Part]) {
         (&self.to_text, &self.to)

@@ -1,0 +1,105 @@
+//! Documents on their way through several projections, which remember where removed fields stood.
+//!
+//! A field that one stage removes and a later one sets again comes back to its old place, and a computed
+//! field that came out missing keeps the place it would have had. So between stages a removed field stays as
+//! a *slot*: an element with the field's name that no stored document can hold (a boolean that is neither
+//! true nor false, which [validation](bindery_document::validate) refuses). Expressions see the document
+//! without slots, and so does whoever takes the result.
+//!
+//! Slots follow fields through projections, not through the values that expressions copy.
+
+use bindery_document::{Builder, Doc, Element, Kind, Result, Value};
+
+use super::{Input, Projection};
+use crate::expression::Scope;
+
+/// The value of a slot: a boolean of this byte.
+const SLOT: [u8; 1] = [2];
+
+/// Whether an element is a slot.
+#[inline]
+pub(super) fn is_slot(element: &Element<'_>) -> bool {
+    element.kind == Kind::Boolean && element.bytes == SLOT
+}
+
+/// Appends a slot.
+pub(super) fn append_slot(key: &[u8], out: &mut Builder) {
+    out.append_bytes(key, Kind::Boolean, &SLOT);
+}
+
+/// A document between stages.
+#[derive(Clone, Debug, Default)]
+pub struct Slotted {
+    /// With slots, if there are any.
+    bytes: Vec<u8>,
+    /// Without them; empty if there are none.
+    clean: Vec<u8>,
+    has_slots: bool,
+    /// Memory for the next stage's result.
+    spare: Vec<u8>,
+}
+
+impl Slotted {
+    /// A document without slots.
+    pub fn new(doc: Doc<'_>) -> Slotted {
+        let mut slotted = Slotted::default();
+        slotted.replace(doc);
+        slotted
+    }
+
+    /// The document, without slots.
+    pub fn doc(&self) -> Doc<'_> {
+        Doc::from_stored(if self.has_slots { &self.clean } else { &self.bytes })
+    }
+
+    /// Puts another document in its place.
+    pub fn replace(&mut self, doc: Doc<'_>) {
+        self.bytes.clear();
+        self.bytes.extend_from_slice(doc.as_bytes());
+        self.has_slots = false;
+    }
+
+    /// Replaces the document by its projection; the scope's root is the document itself.
+    ///
+    /// # Errors
+    /// As [`Projection::apply`]; the document is then as before.
+    pub fn project(&mut self, projection: &Projection, scope: Scope<'_>) -> Result<()> {
+        let mut out = std::mem::take(&mut self.spare);
+        let left_slots = {
+            let clean = self.doc();
+            let input = Input { scope: scope.with_root(clean), ..Input::new(clean) };
+            super::apply::apply_with_slots(projection, &input, Doc::from_stored(&self.bytes), &mut out)?
+        };
+        self.spare = std::mem::replace(&mut self.bytes, out);
+        self.has_slots = left_slots;
+        if left_slots {
+            let mut clean = Builder::with_buffer(std::mem::take(&mut self.clean));
+            append_without_slots(Doc::from_stored(&self.bytes), &mut clean);
+            self.clean = clean.finish().into_bytes();
+        }
+        Ok(())
+    }
+}
+
+fn append_without_slots(doc: Doc<'_>, out: &mut Builder) {
+    for element in doc {
+        if is_slot(&element) {
+            continue;
+        }
+        match element.value() {
+            Value::Document(inner) | Value::Array(inner) if has_slots(inner) => {
+                let open = out.open_kind(element.kind, element.key);
+                append_without_slots(inner, out);
+                out.close(open);
+            }
+            _ => out.append_element(element),
+        }
+    }
+}
+
+fn has_slots(doc: Doc<'_>) -> bool {
+    doc.iter().any(|element| match element.value() {
+        Value::Document(inner) | Value::Array(inner) => has_slots(inner),
+        _ => is_slot(&element),
+    })
+}
