@@ -194,23 +194,13 @@ impl<'w> Walk<'w> {
         Ok(())
     }
 
-    /// Writes the array element that the query matched, counted among those that the projection leaves.
+    /// Writes the array element that the query matched, of which the projection must leave something.
     fn item_at_position(&mut self, node: &Node, array: Doc<'_>, way: Way) -> Result<()> {
         let way = Way { through_array: true, ..way };
-        let mut to_pass = self.position()?;
-        for item in array {
-            let length = self.out.len();
-            self.item(node, item, b"0", way)?;
-            if self.out.len() == length {
-                continue;
-            }
-            if to_pass == 0 {
-                return Ok(());
-            }
-            to_pass -= 1;
-            self.out.truncate(length);
-        }
-        Err(mismatch())
+        let item = array.iter().nth(self.position()?).ok_or_else(mismatch)?;
+        let length = self.out.len();
+        self.item(node, item, b"0", way)?;
+        if self.out.len() == length { Err(mismatch()) } else { Ok(()) }
     }
 
     fn item(&mut self, node: &Node, item: Element<'_>, key: &[u8], way: Way) -> Result<()> {
