@@ -15,6 +15,6 @@
 //! ```
 
 pub use bindery_engine::{
-    Access, Clock, Collection, Cursor, Database, Error, IndexModel, Options, Planner, Result, STORED_SUFFIX, Trace,
-    Work, typed,
+    Access, Clock, Collection, Cursor, Database, Error, IndexModel, Options, PageId, PageKind, Planner, Result,
+    STORED_SUFFIX, Trace, Work, typed,
 };

@@ -24,6 +24,7 @@ pub mod typed;
 mod write;
 
 pub use bindery_document::{Error, Result};
+pub use bindery_index::{PageId, PageKind};
 pub use clock::Clock;
 pub use database::{Database, Options, Planner};
 pub use namespace::STORED_SUFFIX;

@@ -4,10 +4,14 @@
 //! hooks; a MongoDB over the wire implements [`Target::run`] and answers the counts through `explain`,
 //! which is how the schemas written by hand are checked against a real server.
 
+mod engine;
+
 use bson::{RawDocument, RawDocumentBuf};
 use serde::Serialize;
 
 use crate::error::Result;
+
+pub use engine::Engine;
 
 /// Whose planner chooses how a question is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -5,3 +5,4 @@
 mod mongod;
 mod own_data;
 mod scenarios;
+mod transfer;

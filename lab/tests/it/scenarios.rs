@@ -1,4 +1,4 @@
-//! Every hand-written schema answers as the naive one does, on a real MongoDB.
+//! Every hand-written schema answers as the naive one does, here and on a real MongoDB.
 
 use bindery_lab::measure::{Options, Silent, compare};
 use bindery_lab::report::{Comparison, render};
@@ -6,6 +6,7 @@ use bindery_lab::scenario::Scenario;
 use bindery_lab::scenario::attribute::Attribute;
 use bindery_lab::scenario::bucket::Bucket;
 use bindery_lab::scenario::subset::Subset;
+use bindery_lab::target::Engine;
 
 use crate::mongod::Mongod;
 
@@ -51,4 +52,25 @@ fn subset_answers_agree_on_mongod() {
     let Some(comparison) = on_mongod(&subset, &by_hand()) else { return };
     assert_eq!(comparison.schemas.len(), 3);
     assert_eq!(comparison.schemas[2].questions[0].documents_examined, 1.0);
+}
+
+fn on_engine<S: Scenario>(scenario: &S) -> Comparison {
+    compare(scenario, &Engine, &by_hand(), &Silent).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn attribute_answers_agree_here() {
+    let comparison = on_engine(&Attribute::generated(1, 3_000).expect("good data"));
+    let naive = &comparison.schemas[0];
+    assert_eq!(naive.questions[1].documents_examined, 3_000.0);
+    assert!(naive.loaded.record_pages() > 20 && naive.mix.as_ref().is_some_and(|mix| mix.pages > 20));
+}
+
+#[test]
+fn subset_answers_agree_here() {
+    let comparison = on_engine(&Subset::generated(1, 600).expect("good data"));
+    let (naive, by_hand) = (&comparison.schemas[0], &comparison.schemas[2]);
+    let bytes = |schema: &bindery_lab::report::SchemaFigures| schema.questions[0].pages.expect("traced").bytes;
+    // Only the ten newest lie with the parent.
+    assert!(bytes(by_hand) < bytes(naive), "{} and {}", bytes(by_hand), bytes(naive));
 }
