@@ -123,6 +123,7 @@ codes! {
     JS_INTERPRETER_FAILURE = 139 "JSInterpreterFailure";
     QUERY_PLAN_KILLED = 175 "QueryPlanKilled";
     EXCEEDED_MEMORY_LIMIT = 146 "ExceededMemoryLimit";
+    CANNOT_BUILD_INDEX_KEYS = 201 "CannotBuildIndexKeys";
     INVALID_UUID = 207 "InvalidUUID";
     QUERY_FEATURE_NOT_ALLOWED = 224 "QueryFeatureNotAllowed";
     CONVERSION_FAILURE = 241 "ConversionFailure";

@@ -52,6 +52,7 @@ pub struct Mark {
 pub struct KeyBuilder {
     bytes: Vec<u8>,
     bits: TypeBits,
+    met_collated_symbol: bool,
 }
 
 impl KeyBuilder {
@@ -65,6 +66,11 @@ impl KeyBuilder {
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.bits.clear();
+    }
+
+    /// Whether a symbol was appended under a collation since this was last asked. MongoDB has no such keys.
+    pub(crate) fn take_met_collated_symbol(&mut self) -> bool {
+        std::mem::take(&mut self.met_collated_symbol)
     }
 
     /// Appends a field.
@@ -148,6 +154,7 @@ impl KeyBuilder {
             }
             Value::Symbol(text) => {
                 self.bits.push(1, 1);
+                self.met_collated_symbol |= collator.is_some();
                 self.string(text, collator);
             }
             Value::ObjectId(id) => {

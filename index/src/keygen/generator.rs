@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use bindery_document::{Doc, Result, Value};
+use bindery_document::{Doc, Error, Result, Value, code};
 
 use super::{Found, KeyPattern, Keys, PatternKind, WildcardProjection, arrays, find, hashed, wildcard};
 use crate::key::Collator;
@@ -92,16 +92,18 @@ impl KeyGenerator {
     ///
     /// # Errors
     /// `CannotIndexParallelArrays` (171); 16746 for a name that is both a position of an array and a field of
-    /// one of its elements; 16766 for an array under a hashed index. `keys` then holds nothing of use.
+    /// one of its elements; 16766 for an array under a hashed index; `CannotBuildIndexKeys` (201) for a symbol
+    /// under a collation. `keys` then holds nothing of use.
     pub fn generate(&self, doc: Doc<'_>, keys: &mut Keys) -> Result<()> {
         match self.pattern.kind() {
-            PatternKind::Ordered => self.ordered(doc, keys),
-            PatternKind::Hashed => hashed::generate(self, doc, keys),
-            PatternKind::Wildcard => {
-                wildcard::generate(self, doc, keys);
-                Ok(())
-            }
+            PatternKind::Ordered => self.ordered(doc, keys)?,
+            PatternKind::Hashed => hashed::generate(self, doc, keys)?,
+            PatternKind::Wildcard => wildcard::generate(self, doc, keys),
         }
+        if self.is_collated() && keys.builder.take_met_collated_symbol() {
+            return Err(Error::new(code::CANNOT_BUILD_INDEX_KEYS, "a symbol has no place in the order of a collation"));
+        }
+        Ok(())
     }
 
     /// The one key of a document without arrays; hands over at the first array.

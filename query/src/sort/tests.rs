@@ -143,3 +143,14 @@ fn the_key_can_be_shown() {
     let values: Vec<_> = values.iter().map(|value| value.value().as_exact_i64()).collect();
     assert_eq!(values, [Some(1), Some(1)]);
 }
+
+#[test]
+fn symbols_have_no_place_in_a_collation() {
+    let spec = buf(&doc! {"locale": "en"});
+    let collation = Collation::parse(spec.doc()).expect("collation");
+    let stored = buf(&doc! {"a": [{"b": bson::Bson::Symbol("x".into())}]});
+    for (collation, expected) in [(None, None), (collation.as_ref(), Some(code::CANNOT_BUILD_INDEX_KEYS))] {
+        let sort = Sort::parse(buf(&doc! {"a": 1}).doc(), collation).expect("sort");
+        assert_eq!(sort.key(stored.doc(), &mut Keys::new()).map(<[u8]>::to_vec).err().map(|e| e.code), expected);
+    }
+}
