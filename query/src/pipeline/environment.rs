@@ -52,8 +52,6 @@ pub struct Environment {
     pub interrupt: Option<Arc<dyn Fn() -> Result<()> + Send + Sync>>,
     /// The order of strings; set from the pipeline's collation when it is opened.
     pub(super) strings: Option<Arc<StringOrder>>,
-    /// Sub-pipelines around this one.
-    pub(super) depth: usize,
 }
 
 impl fmt::Debug for Environment {
@@ -71,7 +69,6 @@ impl Environment {
             memory_limit_bytes: MEMORY_LIMIT_BYTES,
             interrupt: None,
             strings: None,
-            depth: 0,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bindery_document::{Doc, Error, Result, Value};
+use bindery_document::{Doc, Error, Result, Value, code};
 
 use super::{Environment, Stream};
 use crate::filter::{Filter, ParseContext};
@@ -23,7 +23,17 @@ pub(super) fn parse(argument: Value<'_>, context: &ParseContext) -> Result<Match
     let Value::Document(query) = argument else {
         return Err(Error::new(15959, format!("$match takes a document, not {}", argument.kind().alias())));
     };
-    Ok(Match { filter: Filter::parse(query, context)? })
+    Ok(Match { filter: parse_query(query, context)? })
+}
+
+/// Parses a query inside a pipeline, where an order by distance is not to be had.
+///
+/// # Errors
+/// 5626500 for `$near` and its kin; those of queries.
+pub(super) fn parse_query(query: Doc<'_>, context: &ParseContext) -> Result<Filter> {
+    Filter::parse(query, context).map_err(|error| {
+        if error.code == code::NO_QUERY_EXECUTION_PLANS { Error::new(5_626_500, error.message) } else { error }
+    })
 }
 
 struct MatchStream {

@@ -11,18 +11,31 @@
 //!
 //! Source of the rules: MongoDB's manual, "Aggregation Stages"; finer points were asked of a real server.
 
+mod bucket;
+mod bucket_auto;
 mod canonical_key;
 mod count;
+mod documents;
 mod environment;
+mod facet;
 mod filtering;
+mod graph_lookup;
 mod group;
 mod limit;
+mod lookup;
+mod merge;
+mod nested_field;
+mod out;
 mod parse;
 mod project;
+mod redact;
 mod replace_root;
+mod sample;
 mod sort;
+mod sort_by_count;
 mod stage;
 mod stream;
+mod union_with;
 mod unwind;
 
 use std::sync::Arc;
@@ -32,14 +45,23 @@ use bindery_document::{Doc, Error, Result, code};
 use crate::collation::Collation;
 use crate::filter::ParseContext;
 
+pub use bucket_auto::BucketAuto;
+pub use documents::SpelledOut;
 pub use environment::{Environment, Foreign, MEMORY_LIMIT_BYTES, NoForeign};
+pub use facet::Facet;
 pub use filtering::Match;
+pub use graph_lookup::GraphLookup;
 pub use group::Group;
+pub use lookup::{Equality, Lookup};
+pub use merge::{Merge, WhenMatched, WhenNotMatched};
+pub use out::Out;
 pub use project::Project;
+pub use redact::Redact;
 pub use replace_root::ReplaceRoot;
 pub use sort::Sort;
 pub use stage::Stage;
 pub use stream::{Documents, Nothing, Stream};
+pub use union_with::UnionWith;
 pub use unwind::Unwind;
 
 /// A compiled pipeline.
@@ -76,6 +98,37 @@ impl Pipeline {
         self.collation.as_ref()
     }
 
+    /// Where the documents go, if not to the client: `$out` or `$merge`, always the last stage.
+    pub fn output(&self) -> Option<Output<'_>> {
+        match self.stages.last() {
+            Some(Stage::Out(out)) => Some(Output::Out(out)),
+            Some(Stage::Merge(merge)) => Some(Output::Merge(merge)),
+            _ => None,
+        }
+    }
+
+    /// Where the documents come from, if not from the collection: always the first stage.
+    pub fn source(&self) -> Option<&Stage> {
+        self.stages.first().filter(|stage| {
+            matches!(stage, Stage::Documents(_) | Stage::IndexStats | Stage::CollStats(_) | Stage::PlanCacheStats)
+        })
+    }
+
+    /// Checks that the pipeline fits what it is asked of: a collection, or none (`aggregate: 1`).
+    ///
+    /// # Errors
+    /// [`code::INVALID_NAMESPACE`] if it does not.
+    pub fn check_collection(&self, has_collection: bool) -> Result<()> {
+        let makes_its_own = matches!(self.stages.first(), Some(Stage::Documents(_)));
+        match (has_collection, makes_its_own) {
+            (true, true) => {
+                Err(Error::new(code::INVALID_NAMESPACE, "$documents is no stage of a collection; use {aggregate: 1}"))
+            }
+            (false, false) => Err(Error::new(code::INVALID_NAMESPACE, "{aggregate: 1} needs $documents first")),
+            _ => Ok(()),
+        }
+    }
+
     /// Runs the pipeline on a stream of documents. Nothing is read before the result is.
     ///
     /// # Errors
@@ -94,6 +147,15 @@ impl Pipeline {
     fn fold(&mut self) -> Result<()> {
         self.stages.iter_mut().try_for_each(Stage::fold)
     }
+}
+
+/// Where a pipeline's documents go.
+#[derive(Clone, Copy, Debug)]
+pub enum Output<'a> {
+    /// They replace a collection.
+    Out(&'a Out),
+    /// They are merged into one.
+    Merge(&'a Merge),
 }
 
 /// The largest document that a stage may give.

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use bindery_document::{Doc, Element, Error, Result, Value, code};
 
-use super::{Pipeline, Stage, count, filtering, group, limit, project, replace_root, sort, unwind};
+use super::{
+    Pipeline, Stage, bucket, bucket_auto, count, documents, facet, filtering, graph_lookup, group, limit, lookup, merge,
+    out, project, redact, replace_root, sample, sort, sort_by_count, union_with, unwind,
+};
 use crate::filter::ParseContext;
 
 /// Where a pipeline stands.
@@ -12,6 +15,12 @@ use crate::filter::ParseContext;
 pub(super) enum Place {
     /// A command's pipeline, or a view's.
     Top,
+    /// Inside `$lookup`.
+    Lookup,
+    /// Inside `$unionWith`.
+    Union,
+    /// Inside `$facet`.
+    Facet,
 }
 
 /// The most stages that a pipeline may have.
@@ -29,7 +38,19 @@ pub(super) fn parse(stages: Doc<'_>, context: &mut ParseContext, place: Place) -
     for element in stages {
         parse_stage(named(&element)?, context, place, &mut parsed)?;
     }
+    for (index, element) in stages.iter().enumerate() {
+        check_place(named(&element)?.key_str(), place, index, n_stages)?;
+    }
     join_limits(&mut parsed)?;
+    if place == Place::Top {
+        for at in 0..parsed.len() {
+            let (before, after) = parsed.split_at_mut(at);
+            if let Some(Stage::Group(stage)) = after.first_mut() {
+                let pushed = group::pushed_down::is_pushed_down(before, stage.fields.iter().map(|(_, field)| field));
+                super::unshared(stage)?.is_pushed_down = pushed;
+            }
+        }
+    }
     Ok(Pipeline { stages: parsed, collation: context.collation.clone() })
 }
 
@@ -45,7 +66,28 @@ fn named<'a>(element: &Element<'a>) -> Result<Element<'a>> {
     }
 }
 
-fn parse_stage(stage: Element<'_>, context: &mut ParseContext, _place: Place, stages: &mut Vec<Stage>) -> Result<()> {
+/// Checks whether a stage may stand where it stands.
+fn check_place(name: &str, place: Place, index: usize, n_stages: usize) -> Result<()> {
+    let is_output = matches!(name, "$out" | "$merge");
+    let is_source = matches!(name, "$documents" | "$indexStats" | "$collStats" | "$planCacheStats");
+    match place {
+        Place::Facet if is_output || is_source || name == "$facet" => {
+            return Err(Error::new(40600, format!("{name} is not allowed inside $facet")));
+        }
+        Place::Lookup if is_output => return Err(Error::new(51047, format!("{name} is not allowed inside $lookup"))),
+        Place::Union if is_output => return Err(Error::new(31441, format!("{name} is not allowed inside $unionWith"))),
+        _ => {}
+    }
+    if is_source && index > 0 {
+        return Err(Error::new(40602, format!("{name} must be the first stage")));
+    }
+    if is_output && index + 1 < n_stages {
+        return Err(Error::new(40601, format!("{name} must be the last stage")));
+    }
+    Ok(())
+}
+
+fn parse_stage(stage: Element<'_>, context: &mut ParseContext, place: Place, stages: &mut Vec<Stage>) -> Result<()> {
     let argument = stage.value();
     stages.push(match stage.key {
         b"$match" => Stage::Match(Arc::new(filtering::parse(argument, context)?)),
@@ -61,6 +103,32 @@ fn parse_stage(stage: Element<'_>, context: &mut ParseContext, _place: Place, st
         b"$unwind" => Stage::Unwind(Arc::new(unwind::parse(argument)?)),
         b"$replaceRoot" => Stage::ReplaceRoot(Arc::new(replace_root::parse_replace_root(argument, context)?)),
         b"$replaceWith" => Stage::ReplaceRoot(Arc::new(replace_root::parse_replace_with(argument, context)?)),
+        b"$lookup" => Stage::Lookup(Arc::new(lookup::parse(argument, context)?)),
+        b"$graphLookup" => Stage::GraphLookup(Arc::new(graph_lookup::parse(argument, context)?)),
+        b"$unionWith" => Stage::UnionWith(Arc::new(union_with::parse(argument, context)?)),
+        b"$facet" if place == Place::Facet => {
+            return Err(Error::new(40600, "$facet is not allowed inside $facet"));
+        }
+        b"$facet" => Stage::Facet(Arc::new(facet::parse(argument, context)?)),
+        b"$bucketAuto" => Stage::BucketAuto(Arc::new(bucket_auto::parse(argument, context)?)),
+        b"$bucket" => return Ok(stages.extend(bucket::parse(argument, context)?)),
+        b"$sortByCount" => return Ok(stages.extend(sort_by_count::parse(argument, context)?)),
+        b"$sample" => Stage::Sample(sample::parse(argument)?),
+        b"$redact" => Stage::Redact(Arc::new(redact::parse(argument, context)?)),
+        b"$documents" => Stage::Documents(Arc::new(documents::parse(argument, context)?)),
+        b"$indexStats" => Stage::IndexStats,
+        b"$collStats" => match argument {
+            Value::Document(spec) => Stage::CollStats(Arc::new(spec.into())),
+            _ => return Err(Error::new(5_447_000, "$collStats takes a document")),
+        },
+        b"$planCacheStats" => Stage::PlanCacheStats,
+        b"$out" => Stage::Out(Arc::new(out::parse(argument)?)),
+        b"$merge" => Stage::Merge(Arc::new(merge::parse(argument, context)?)),
+        b"$changeStream" => return Err(Error::new(40573, "$changeStream needs a replica set, which is not supported")),
+        b"$geoNear" if place == Place::Facet => {
+            return Err(Error::new(40600, "$geoNear is not allowed inside $facet"));
+        }
+        b"$geoNear" if !stages.is_empty() => return Err(Error::new(40603, "$geoNear must be the first stage")),
         _ => return Err(Error::new(40324, format!("unrecognized pipeline stage name: '{}'", stage.key_str()))),
     });
     Ok(())

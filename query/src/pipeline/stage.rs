@@ -2,13 +2,17 @@
 
 use std::sync::Arc;
 
-use bindery_document::Result;
+use bindery_document::{DocBuf, Result};
 
 use super::count::CountStream;
 use super::limit::{Limit, Skip};
-use super::{Environment, Group, Match, Project, ReplaceRoot, Sort, Stream, Unwind, unshared};
+use super::sample::Sample;
+use super::{
+    BucketAuto, Environment, Facet, GraphLookup, Group, Lookup, Match, Merge, Out, Project, Redact, ReplaceRoot, Sort,
+    SpelledOut, Stream, UnionWith, Unwind, unshared,
+};
 
-/// A compiled stage. Cloning one shares it.
+/// A compiled stage. Cloning one shares it. `$bucket` and `$sortByCount` are a group and a sort each.
 #[derive(Clone, Debug)]
 pub enum Stage {
     /// `$match`
@@ -29,6 +33,32 @@ pub enum Stage {
     Unwind(Arc<Unwind>),
     /// `$replaceRoot`, `$replaceWith`
     ReplaceRoot(Arc<ReplaceRoot>),
+    /// `$lookup`
+    Lookup(Arc<Lookup>),
+    /// `$graphLookup`
+    GraphLookup(Arc<GraphLookup>),
+    /// `$unionWith`
+    UnionWith(Arc<UnionWith>),
+    /// `$facet`
+    Facet(Arc<Facet>),
+    /// `$bucketAuto`
+    BucketAuto(Arc<BucketAuto>),
+    /// `$sample`, with its size
+    Sample(u64),
+    /// `$redact`
+    Redact(Arc<Redact>),
+    /// `$documents`
+    Documents(Arc<SpelledOut>),
+    /// `$indexStats`: the engine makes the documents
+    IndexStats,
+    /// `$collStats` with its argument: the engine makes the document
+    CollStats(Arc<DocBuf>),
+    /// `$planCacheStats`: the engine makes the documents
+    PlanCacheStats,
+    /// `$out`: the engine carries it out
+    Out(Arc<Out>),
+    /// `$merge`: the engine carries it out
+    Merge(Arc<Merge>),
 }
 
 impl Stage {
@@ -44,6 +74,19 @@ impl Stage {
             Stage::Group(_) => "$group",
             Stage::Unwind(_) => "$unwind",
             Stage::ReplaceRoot(_) => "$replaceRoot",
+            Stage::Lookup(_) => "$lookup",
+            Stage::GraphLookup(_) => "$graphLookup",
+            Stage::UnionWith(_) => "$unionWith",
+            Stage::Facet(_) => "$facet",
+            Stage::BucketAuto(_) => "$bucketAuto",
+            Stage::Sample(_) => "$sample",
+            Stage::Redact(_) => "$redact",
+            Stage::Documents(_) => "$documents",
+            Stage::IndexStats => "$indexStats",
+            Stage::CollStats(_) => "$collStats",
+            Stage::PlanCacheStats => "$planCacheStats",
+            Stage::Out(_) => "$out",
+            Stage::Merge(_) => "$merge",
         }
     }
 
@@ -61,6 +104,22 @@ impl Stage {
             Stage::Group(stage) => Arc::clone(stage).open(input, env),
             Stage::Unwind(stage) => Arc::clone(stage).open(input, env),
             Stage::ReplaceRoot(stage) => Arc::clone(stage).open(input, env),
+            Stage::Lookup(stage) => Arc::clone(stage).open(input, env),
+            Stage::GraphLookup(stage) => Arc::clone(stage).open(input, env),
+            Stage::UnionWith(stage) => Arc::clone(stage).open(input, env),
+            Stage::Facet(stage) => Arc::clone(stage).open(input, env),
+            Stage::BucketAuto(stage) => Arc::clone(stage).open(input, env),
+            Stage::Sample(size) => Box::new(Sample {
+                input: Some(input),
+                size: *size,
+                env: env.clone(),
+                chosen: Vec::new().into_iter(),
+                current: None,
+            }),
+            Stage::Redact(stage) => Arc::clone(stage).open(input, env),
+            Stage::Documents(stage) => Arc::clone(stage).open(env)?,
+            // What these give is the input, and where the documents go is not the stream's business.
+            Stage::IndexStats | Stage::CollStats(_) | Stage::PlanCacheStats | Stage::Out(_) | Stage::Merge(_) => input,
         })
     }
 
@@ -68,6 +127,13 @@ impl Stage {
         match self {
             Stage::Group(stage) => unshared(stage)?.fold(),
             Stage::ReplaceRoot(stage) => unshared(stage)?.root.fold(),
+            Stage::Lookup(stage) => unshared(stage)?.fold(),
+            Stage::GraphLookup(stage) => unshared(stage)?.fold(),
+            Stage::UnionWith(stage) => unshared(stage)?.pipeline.fold(),
+            Stage::Facet(stage) => unshared(stage)?.fold(),
+            Stage::BucketAuto(stage) => unshared(stage)?.fold(),
+            Stage::Redact(stage) => unshared(stage)?.decision.fold(),
+            Stage::Documents(stage) => unshared(stage)?.documents.fold(),
             _ => Ok(()),
         }
     }

@@ -1,9 +1,11 @@
 //! `$unwind`: a document for each element of an array.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use bindery_document::{Builder, Doc, Error, Result, Value};
+use bindery_document::{Builder, Doc, Error, Kind, Result, Value};
 
+use super::nested_field::{Change, find, with_field, write};
 use super::{Environment, Stream};
 use crate::expression::field_path::split_path;
 
@@ -66,8 +68,9 @@ pub(super) fn parse(argument: Value<'_>) -> Result<Unwind> {
 struct UnwindStream {
     stage: Arc<Unwind>,
     input: Box<dyn Stream>,
-    /// The element to go on with, if the input's document is not done.
-    next: Option<usize>,
+    /// Where the elements of the input's array lie in its document, and which comes next.
+    elements: Vec<(Kind, Range<usize>)>,
+    next: usize,
     current: Vec<u8>,
     /// Whether the input's document is given as it is.
     as_is: bool,
@@ -75,152 +78,90 @@ struct UnwindStream {
 
 impl Unwind {
     pub(super) fn open(self: Arc<Self>, input: Box<dyn Stream>, _: &Environment) -> Box<dyn Stream> {
-        Box::new(UnwindStream { stage: self, input, next: None, current: Vec::new(), as_is: false })
+        Box::new(UnwindStream {
+            stage: self,
+            input,
+            elements: Vec::new(),
+            next: 0,
+            current: Vec::new(),
+            as_is: false,
+        })
     }
-}
-
-/// What a document has at a path that goes through documents only.
-fn find<'a>(doc: Doc<'a>, path: &[Box<str>]) -> Option<Value<'a>> {
-    let (first, rest) = path.split_first()?;
-    let value = doc.get(first)?;
-    if rest.is_empty() { Some(value) } else { find(value.as_document()?, rest) }
 }
 
 impl UnwindStream {
-    fn give(&mut self, replacement: Option<Value<'_>>, element_index: Option<usize>) {
-        // Borrows of the input end here, so the document is written anew.
+    /// Writes the input's document with a change at the path, and with the element's index if one is asked for.
+    fn give(&mut self, element: Option<usize>) {
         let document = self.input.current();
         let mut builder = Builder::with_buffer(std::mem::take(&mut self.current));
-        write(document, &self.stage.path, &Change::Element(replacement), &mut builder);
+        let place = element.and_then(|index| self.elements.get(index));
+        let value = place.and_then(|(kind, range)| Value::decode(*kind, document.as_bytes().get(range.clone())?));
+        write(document, &self.stage.path, value.map_or(Change::Remove, Change::Replace), &mut builder);
+        let mut unwound = builder.finish();
         if let Some(path) = &self.stage.index {
-            let index = element_index.map_or(Value::Null, |index| Value::Int64(index as i64));
-            let document = builder.finish();
-            let mut outer = Builder::new();
-            write(document.doc(), path, &Change::Set(index), &mut outer);
-            builder = outer;
+            let index = element.map_or(Value::Null, |index| Value::Int64(index as i64));
+            unwound = with_field(unwound.doc(), path, index);
         }
-        self.current = builder.finish().into_bytes();
+        self.current = unwound.into_bytes();
         self.as_is = false;
     }
-}
 
-/// What `write` does at the end of a path.
-enum Change<'v> {
-    /// Puts an element in place of its array; without one the field goes.
-    Element(Option<Value<'v>>),
-    /// Sets a field, which may be new.
-    Set(Value<'v>),
-}
-
-/// Writes a document with a change at a path.
-fn write(doc: Doc<'_>, path: &[Box<str>], change: &Change<'_>, builder: &mut Builder) {
-    let Some((first, rest)) = path.split_first() else {
-        return;
-    };
-    let mut found = false;
-    for element in doc {
-        if found || element.key != first.as_bytes() {
-            builder.append_element(element);
-            continue;
-        }
-        found = true;
-        match (element.value(), rest.is_empty()) {
-            (Value::Document(inner), false) => {
-                let open = builder.open_document(element.key);
-                write(inner, rest, change, builder);
-                builder.close(open);
+    /// Gives the input's document without a change at the path.
+    fn let_through(&mut self) {
+        match &self.stage.index {
+            None => self.as_is = true,
+            Some(path) => {
+                self.current = with_field(self.input.current(), path, Value::Null).into_bytes();
+                self.as_is = false;
             }
-            (_, true) => match change {
-                Change::Element(Some(value)) | Change::Set(value) => builder.append(element.key, *value),
-                Change::Element(None) => {}
-            },
-            (_, false) => match change {
-                Change::Element(_) => builder.append_element(element),
-                Change::Set(_) => append_new(path, change, builder),
-            },
         }
     }
-    if !found {
-        append_new(path, change, builder);
-    }
-}
 
-/// Appends a field that is not there yet, with documents around it as the path asks.
-fn append_new(path: &[Box<str>], change: &Change<'_>, builder: &mut Builder) {
-    let (Change::Set(value), Some((first, rest))) = (change, path.split_first()) else {
-        return;
-    };
-    if rest.is_empty() {
-        builder.append(first.as_bytes(), *value);
-    } else {
-        let open = builder.open_document(first.as_bytes());
-        append_new(rest, change, builder);
-        builder.close(open);
+    /// Notes where the elements of an array of the input's document lie.
+    fn locate(&mut self) {
+        let document = self.input.current();
+        let base = document.as_bytes().as_ptr().addr();
+        self.elements.clear();
+        self.next = 0;
+        if let Some(Value::Array(items)) = find(document, &self.stage.path) {
+            self.elements.extend(items.iter().map(|item| {
+                let start = item.bytes.as_ptr().addr().wrapping_sub(base);
+                (item.kind, start..start.wrapping_add(item.bytes.len()))
+            }));
+        }
     }
 }
 
 impl Stream for UnwindStream {
     fn advance(&mut self) -> Result<bool> {
         loop {
-            if let Some(index) = self.next.take() {
-                let stage = Arc::clone(&self.stage);
-                let element = match find(self.input.current(), &stage.path) {
-                    Some(Value::Array(items)) => {
-                        items.iter().nth(index).map(|e| bindery_document::OwnedValue::new(e.value()))
-                    }
-                    _ => None,
-                };
-                if let Some(element) = element {
-                    self.next = Some(index + 1);
-                    self.give(Some(element.value()), Some(index));
-                    return Ok(true);
-                }
+            if self.next < self.elements.len() {
+                self.next += 1;
+                self.give(Some(self.next - 1));
+                return Ok(true);
             }
             if !self.input.advance()? {
+                self.elements.clear();
                 return Ok(false);
             }
-            let stage = Arc::clone(&self.stage);
-            match find(self.input.current(), &stage.path) {
-                Some(Value::Array(items)) if !items.is_empty() => {
-                    self.next = Some(0);
-                    continue;
-                }
-                // An empty array goes; null and undefined stay as they are.
-                Some(Value::Array(_)) => {
-                    if stage.preserve_empty {
-                        self.give(None, None);
-                        return Ok(true);
-                    }
-                }
-                None | Some(Value::Null | Value::Undefined) => {
-                    if stage.preserve_empty {
-                        self.let_through();
-                        return Ok(true);
-                    }
-                }
-                // A single value stands for an array of one.
-                Some(_) => {
-                    self.let_through();
-                    return Ok(true);
-                }
+            self.locate();
+            if !self.elements.is_empty() {
+                continue;
             }
+            let preserve_empty = self.stage.preserve_empty;
+            match find(self.input.current(), &self.stage.path) {
+                // An empty array goes; null and undefined stay as they are.
+                Some(Value::Array(_)) if preserve_empty => self.give(None),
+                None | Some(Value::Null | Value::Undefined) if preserve_empty => self.let_through(),
+                None | Some(Value::Array(_) | Value::Null | Value::Undefined) => continue,
+                // A single value stands for an array of one.
+                Some(_) => self.let_through(),
+            }
+            return Ok(true);
         }
     }
 
     fn current(&self) -> Doc<'_> {
         if self.as_is { self.input.current() } else { Doc::from_stored(&self.current) }
-    }
-}
-
-impl UnwindStream {
-    fn let_through(&mut self) {
-        let Some(path) = &self.stage.index else {
-            self.as_is = true;
-            return;
-        };
-        let mut builder = Builder::with_buffer(std::mem::take(&mut self.current));
-        write(self.input.current(), path, &Change::Set(Value::Null), &mut builder);
-        self.current = builder.finish().into_bytes();
-        self.as_is = false;
     }
 }

@@ -97,6 +97,9 @@ pub(crate) fn parse_field(name: &str, value: Value<'_>, context: &mut ParseConte
     if doc.count() > 1 {
         return Err(Error::new(40238, format!("the field '{name}' must have one accumulator")));
     }
+    if matches!(first.value(), Value::Array(_)) {
+        return Err(Error::new(40237, format!("{} takes one argument, not an array of them", first.key_str())));
+    }
     let Some(kind) = find(first.key_str()) else {
         return Err(Error::new(15952, format!("unknown group operator '{}'", first.key_str())));
     };
@@ -216,29 +219,32 @@ impl Accumulator {
         State::new(self.kind)
     }
 
+    /// Prepares the state of a new group: the number of values to keep may depend on the group's key, which is
+    /// the document that its expression sees.
+    pub(crate) fn begin(&self, state: &mut State, key: &Scope<'_>) -> Result<()> {
+        if let Some(n) = &self.n {
+            state.set_limit(read_n(&n.evaluate(key)?)?);
+        }
+        Ok(())
+    }
+
     /// Takes a document in; the bytes by which the state grew.
     #[inline]
     pub(crate) fn add(&self, state: &mut State, scope: &Scope<'_>) -> Result<usize> {
-        match &self.order {
-            None => {
-                let value = self.argument.evaluate(scope)?;
-                let n = match &self.n {
-                    None => 0,
-                    Some(n) => state.limit(|| read_n(&n.evaluate(scope)?))?,
-                };
-                if self.n.is_some() {
-                    return Ok(state.add_to_several(self.kind, &value, n, scope));
-                }
-                state.add(&value, scope)
-            }
-            Some(order) => {
-                let n = match &self.n {
-                    None => 1,
-                    Some(n) => state.limit(|| read_n(&n.evaluate(scope)?))?,
-                };
-                state.add_in_order(self.kind, order, n, scope, || self.argument.evaluate(scope).map(Val::detach))
-            }
+        if let Some(order) = &self.order {
+            let output = || self.argument.evaluate(scope).map(Val::detach);
+            return state.add_in_order(self.kind, order, scope, output);
         }
+        let value = self.argument.evaluate(scope)?;
+        if self.n.is_some() {
+            return Ok(state.add_to_several(self.kind, &value, scope));
+        }
+        state.add(&value, scope)
+    }
+
+    /// Whether a number of values is to be evaluated for each group.
+    pub(super) fn has_limit(&self) -> bool {
+        self.n.is_some()
     }
 
     /// The result.

@@ -6,6 +6,7 @@
 
 pub(crate) mod accumulator;
 mod ordered;
+pub(super) mod pushed_down;
 mod state;
 
 use std::sync::Arc;
@@ -29,6 +30,8 @@ pub struct Group {
     /// The fields, each with its accumulator.
     pub(super) fields: Vec<(Box<str>, Accumulator)>,
     collation: Option<Collation>,
+    /// Whether MongoDB's other engine would run it, whose error codes it then has.
+    pub(super) is_pushed_down: bool,
 }
 
 /// The group's key.
@@ -64,7 +67,7 @@ pub(super) fn parse(argument: Value<'_>, context: &mut ParseContext) -> Result<G
     let Some(id) = id else {
         return Err(Error::new(15955, "$group needs an '_id'"));
     };
-    Ok(Group { id, fields, collation: context.collation.clone() })
+    Ok(Group { id, fields, collation: context.collation.clone(), is_pushed_down: false })
 }
 
 fn parse_id(value: Value<'_>, context: &mut ParseContext) -> Result<Id> {
@@ -90,7 +93,7 @@ fn parse_id(value: Value<'_>, context: &mut ParseContext) -> Result<Id> {
 impl Group {
     /// A group by one expression, for the stages that are made of one.
     pub(super) fn new(id: Expression, fields: Vec<(Box<str>, Accumulator)>, collation: Option<Collation>) -> Group {
-        Group { id: Id::One(id), fields, collation }
+        Group { id: Id::One(id), fields, collation, is_pushed_down: false }
     }
 
     pub(super) fn fold(&mut self) -> Result<()> {
@@ -110,6 +113,39 @@ impl Group {
             next: 0,
             current: DocBuf::new(),
         })
+    }
+}
+
+impl Id {
+    fn append_to(&self, id: &[Option<OwnedValue>], builder: &mut Builder) {
+        match self {
+            Id::One(_) => {
+                if let Some(Some(id)) = id.first() {
+                    builder.append("_id", id.value());
+                }
+            }
+            Id::Fields(fields) => {
+                let open = builder.open_document("_id");
+                for ((name, _), value) in fields.iter().zip(id) {
+                    if let Some(value) = value {
+                        builder.append(name.as_bytes(), value.value());
+                    }
+                }
+                builder.close(open);
+            }
+        }
+    }
+
+    /// The key as a document, empty if it is none.
+    fn document(&self, id: Option<&Vec<Option<OwnedValue>>>) -> DocBuf {
+        let mut builder = Builder::new();
+        if let Some(id) = id {
+            self.append_to(id, &mut builder);
+        }
+        match builder.finish().doc().get("_id") {
+            Some(Value::Document(id)) => DocBuf::from(id),
+            _ => DocBuf::new(),
+        }
     }
 }
 
@@ -161,7 +197,8 @@ impl GroupStream {
         let stage = &*self.stage;
         let collation = stage.collation.as_ref();
         let width = stage.fields.len();
-        let mut key = Vec::new();
+        let has_limits = stage.fields.iter().any(|(_, accumulator)| accumulator.has_limit());
+        let (mut key, mut known) = (Vec::new(), 0);
         while input.advance()? {
             let scope = self.env.scope(input.current());
             key.clear();
@@ -186,6 +223,14 @@ impl GroupStream {
                 }
             };
             let states = self.table.states.get_mut(place * width..(place + 1) * width).unwrap_or_default();
+            if has_limits && self.table.ids.len() > known {
+                known = self.table.ids.len();
+                let id = stage.id.document(self.table.ids.last());
+                let scope = self.env.scope(id.doc());
+                for ((_, accumulator), state) in stage.fields.iter().zip(states.iter_mut()) {
+                    accumulator.begin(state, &scope)?;
+                }
+            }
             for ((_, accumulator), state) in stage.fields.iter().zip(states) {
                 self.table.used_bytes += accumulator.add(state, &scope)?;
             }
@@ -199,7 +244,8 @@ impl GroupStream {
 impl Stream for GroupStream {
     fn advance(&mut self) -> Result<bool> {
         if let Some(input) = self.input.take() {
-            self.fill(input)?;
+            self.fill(input)
+                .map_err(|error| if self.stage.is_pushed_down { pushed_down::translate(error) } else { error })?;
             self.table.places = FxHashMap::default();
         }
         let stage = &*self.stage;
@@ -210,22 +256,7 @@ impl Stream for GroupStream {
         self.next += 1;
         let id = std::mem::take(id);
         let mut builder = Builder::new();
-        match &stage.id {
-            Id::One(_) => {
-                if let Some(Some(id)) = id.first() {
-                    builder.append("_id", id.value());
-                }
-            }
-            Id::Fields(fields) => {
-                let open = builder.open_document("_id");
-                for ((name, _), value) in fields.iter().zip(&id) {
-                    if let Some(value) = value {
-                        builder.append(name.as_bytes(), value.value());
-                    }
-                }
-                builder.close(open);
-            }
-        }
+        stage.id.append_to(&id, &mut builder);
         let states = self.table.states.get_mut(place * width..(place + 1) * width).unwrap_or_default();
         for ((name, accumulator), state) in stage.fields.iter().zip(states) {
             let state = std::mem::replace(state, State::Taken);

@@ -59,7 +59,7 @@ pub(crate) struct SetItems {
 /// The values of `$firstN`, `$lastN`, `$minN`, `$maxN`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Several {
-    n: Option<usize>,
+    n: usize,
     values: Vec<OwnedValue>,
 }
 
@@ -86,20 +86,12 @@ impl State {
         }
     }
 
-    /// The number of values to keep, evaluated for the first document of a group.
-    pub(super) fn limit(&mut self, evaluate: impl FnOnce() -> Result<usize>) -> Result<usize> {
-        let held = match self {
-            State::Some(several) => &mut several.n,
-            State::Ranked(ranked) => &mut ranked.n,
-            _ => return evaluate(),
-        };
-        match held {
-            Some(n) => Ok(*n),
-            None => {
-                let n = evaluate()?;
-                *held = Some(n);
-                Ok(n)
-            }
+    /// Sets the number of values to keep.
+    pub(super) fn set_limit(&mut self, n: usize) {
+        match self {
+            State::Some(several) => several.n = n,
+            State::Ranked(ranked) => ranked.n = Some(n),
+            _ => {}
         }
     }
 
@@ -191,12 +183,12 @@ impl State {
         &mut self,
         kind: AccumulatorKind,
         value: &Val<'_>,
-        n: usize,
         scope: &Scope<'_>,
     ) -> usize {
         let State::Some(several) = self else {
             return 0;
         };
+        let n = several.n;
         let values = &mut several.values;
         let before = values.len();
         match kind {
@@ -234,13 +226,12 @@ impl State {
         &mut self,
         kind: AccumulatorKind,
         order: &OrderBy,
-        n: usize,
         scope: &Scope<'_>,
         output: impl FnOnce() -> Result<Val<'static>>,
     ) -> Result<usize> {
         match (self, kind) {
             (State::Ranked(ranked), AccumulatorKind::OneInOrder(keep) | AccumulatorKind::SomeInOrder(keep)) => {
-                ranked.add(keep, order, n, scope, output)
+                ranked.add(keep, order, scope, output)
             }
             _ => Ok(0),
         }

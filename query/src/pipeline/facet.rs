@@ -1,0 +1,119 @@
+//! `$facet`: several pipelines over the same documents, each giving an array.
+
+use std::sync::Arc;
+
+use bindery_document::{Builder, Doc, DocBuf, Error, Result, Value, code, doc};
+
+use super::parse::{self, Place};
+use super::{Environment, Pipeline, Stream};
+use crate::filter::ParseContext;
+
+/// The stage.
+#[derive(Debug)]
+pub struct Facet {
+    /// The fields with their pipelines.
+    pub facets: Vec<(Box<str>, Pipeline)>,
+}
+
+/// Parses the stage.
+///
+/// # Errors
+/// 40169 for what is no document or an empty one, 40170 for a pipeline that is no array, 40600 for stages that a
+/// facet must not have, 15998, 16410 and 16412 for malformed names; those of stages.
+pub(super) fn parse(argument: Value<'_>, context: &mut ParseContext) -> Result<Facet> {
+    let spec = match argument {
+        Value::Document(spec) if !spec.is_empty() => spec,
+        _ => return Err(Error::new(40169, "$facet takes a document with at least one field")),
+    };
+    let mut facets = Vec::new();
+    for element in spec {
+        let name = element.key_str();
+        crate::expression::field_path::check_name(name)?;
+        if name.contains('.') {
+            return Err(Error::new(16412, format!("a name of $facet must not hold dots: '{name}'")));
+        }
+        let Value::Array(stages) = element.value() else {
+            return Err(Error::new(40170, format!("the facet '{name}' must be an array of stages")));
+        };
+        let mut inner = ParseContext { collation: context.collation.clone(), expressions: context.expressions.clone() };
+        facets.push((name.into(), parse::parse(stages, &mut inner, Place::Facet)?));
+    }
+    Ok(Facet { facets })
+}
+
+impl Facet {
+    pub(super) fn fold(&mut self) -> Result<()> {
+        self.facets.iter_mut().try_for_each(|(_, pipeline)| pipeline.fold())
+    }
+
+    pub(super) fn open(self: Arc<Self>, input: Box<dyn Stream>, env: &Environment) -> Box<dyn Stream> {
+        Box::new(FacetStream { stage: self, input: Some(input), env: env.clone(), current: None })
+    }
+}
+
+struct FacetStream {
+    stage: Arc<Facet>,
+    input: Option<Box<dyn Stream>>,
+    env: Environment,
+    current: Option<DocBuf>,
+}
+
+/// Documents that several pipelines read.
+struct Shared {
+    documents: Arc<Vec<DocBuf>>,
+    next: usize,
+}
+
+impl Stream for Shared {
+    fn advance(&mut self) -> Result<bool> {
+        let found = self.next < self.documents.len();
+        self.next += usize::from(found);
+        Ok(found)
+    }
+
+    fn current(&self) -> Doc<'_> {
+        self.next.checked_sub(1).and_then(|at| self.documents.get(at)).map_or(doc::EMPTY, DocBuf::doc)
+    }
+}
+
+impl Stream for FacetStream {
+    fn advance(&mut self) -> Result<bool> {
+        self.current = None;
+        let Some(mut input) = self.input.take() else {
+            return Ok(false);
+        };
+        let (mut documents, mut used_bytes) = (Vec::new(), 0);
+        while input.advance()? {
+            let document = input.current();
+            used_bytes += document.as_bytes().len() + size_of::<DocBuf>();
+            self.env.check_memory("$facet", used_bytes)?;
+            documents.push(DocBuf::from(document));
+            self.env.check_interrupt()?;
+        }
+        let documents = Arc::new(documents);
+        let mut builder = Builder::new();
+        for (name, pipeline) in &self.stage.facets {
+            let open = builder.open_array(name.as_bytes());
+            let shared = Box::new(Shared { documents: Arc::clone(&documents), next: 0 });
+            let mut found = pipeline.open(shared, &self.env)?;
+            let mut index = 0;
+            while found.advance()? {
+                builder.append_index(index, Value::Document(found.current()));
+                index += 1;
+                if builder.len() > MAX_BYTES {
+                    return Err(Error::new(code::BSON_OBJECT_TOO_LARGE, "what $facet gives exceeds the size of a document"));
+                }
+            }
+            builder.close(open);
+        }
+        self.current = Some(builder.finish());
+        Ok(true)
+    }
+
+    fn current(&self) -> Doc<'_> {
+        self.current.as_ref().map_or(doc::EMPTY, DocBuf::doc)
+    }
+}
+
+/// The most bytes of the one document that a facet gives.
+const MAX_BYTES: usize = 16 * 1024 * 1024;

@@ -1,0 +1,209 @@
+//! `$graphLookup`: the documents of a collection that can be reached from a document, step by step.
+
+use std::sync::Arc;
+
+use bindery_document::{Builder, Doc, DocBuf, Error, OwnedValue, Path, Result, Value, code};
+use rustc_hash::FxHashSet;
+
+use super::nested_field::with_field;
+use super::{Environment, Stream, canonical_key};
+use crate::collation::Collation;
+use crate::expression::Expression;
+use crate::expression::field_path::{split_path, walk};
+use crate::filter::{Filter, Membership, ParseContext};
+
+/// The stage.
+#[derive(Debug)]
+pub struct GraphLookup {
+    /// The collection.
+    pub from: Box<str>,
+    start_with: Expression,
+    connect_from: Box<[Box<str>]>,
+    connect_to: Path,
+    target: Box<[Box<str>]>,
+    depth_field: Option<Box<[Box<str>]>>,
+    max_depth: Option<i64>,
+    restriction: Option<Filter>,
+    collation: Option<Collation>,
+}
+
+/// Parses the stage.
+///
+/// # Errors
+/// 40100 to 40105, 40185, 13111 and [`code::FAILED_TO_PARSE`] for malformed fields; those of paths, expressions
+/// and queries.
+pub(super) fn parse(argument: Value<'_>, context: &mut ParseContext) -> Result<GraphLookup> {
+    let fail = |code: i32, message: String| Err(Error::new(code, format!("$graphLookup: {message}")));
+    let Value::Document(spec) = argument else {
+        return fail(code::FAILED_TO_PARSE, "takes a document".to_owned());
+    };
+    let (mut from, mut start_with, mut connect_from, mut connect_to) = (None, None, None, None);
+    let (mut target, mut depth_field, mut max_depth, mut restriction) = (None, None, None, None);
+    for element in spec {
+        let name = element.key_str();
+        let text = || match element.value() {
+            Value::String(text) => Ok(text.as_str()),
+            other => {
+                let message = format!("$graphLookup: '{name}' must be a string, not {}", other.kind().alias());
+                Err(Error::new(40103, message))
+            }
+        };
+        match element.key {
+            b"startWith" => {
+                start_with = Some(Expression::parse_unfolded(element.value(), &mut context.expressions)?);
+            }
+            b"maxDepth" => {
+                let value = element.value();
+                if !value.kind().is_number() {
+                    return fail(40100, "'maxDepth' must be a number".to_owned());
+                }
+                match value.as_exact_i64() {
+                    Some(depth) if depth >= 0 => max_depth = Some(depth),
+                    Some(_) => return fail(40101, "'maxDepth' must not be negative".to_owned()),
+                    None => return fail(40102, "'maxDepth' must be an integer".to_owned()),
+                }
+            }
+            b"restrictSearchWithMatch" => match element.value() {
+                Value::Document(query) => restriction = Some(super::filtering::parse_query(query, context)?),
+                _ => return fail(40185, "'restrictSearchWithMatch' must be a document".to_owned()),
+            },
+            b"from" => match element.value() {
+                Value::String(text) => from = Some(text.as_str()),
+                other => {
+                    let message = format!("'from' must be a string, not {}", other.kind().alias());
+                    return fail(code::FAILED_TO_PARSE, message);
+                }
+            },
+            b"connectFromField" => match element.value() {
+                Value::String(text) => connect_from = Some(split_path(text.as_str())?),
+                other => {
+                    let code = if matches!(other, Value::Document(_)) { 13111 } else { 40103 };
+                    return fail(code, "'connectFromField' must be a path".to_owned());
+                }
+            },
+            b"connectToField" => match element.value() {
+                Value::String(text) => {
+                    split_path(text.as_str())?;
+                    connect_to = Some(Path::parse(text.as_str()));
+                }
+                other => {
+                    let code = if matches!(other, Value::Document(_)) { 13111 } else { 40103 };
+                    return fail(code, "'connectToField' must be a path".to_owned());
+                }
+            },
+            b"as" => target = Some(split_path(text()?)?),
+            b"depthField" => depth_field = Some(split_path(text()?)?),
+            _ => return fail(40104, format!("unknown field '{name}'")),
+        }
+    }
+    let (Some(from), Some(start_with), Some(connect_from), Some(connect_to), Some(target)) =
+        (from, start_with, connect_from, connect_to, target)
+    else {
+        return fail(40105, "needs from, startWith, connectFromField, connectToField and as".to_owned());
+    };
+    Ok(GraphLookup {
+        from: from.into(),
+        start_with,
+        connect_from,
+        connect_to,
+        target,
+        depth_field,
+        max_depth,
+        restriction,
+        collation: context.collation.clone(),
+    })
+}
+
+impl GraphLookup {
+    pub(super) fn fold(&mut self) -> Result<()> {
+        self.start_with.fold()
+    }
+
+    pub(super) fn open(self: Arc<Self>, input: Box<dyn Stream>, env: &Environment) -> Box<dyn Stream> {
+        Box::new(GraphLookupStream { stage: self, input, env: env.clone(), current: DocBuf::new() })
+    }
+
+    /// The documents reached from one, breadth first, each once.
+    fn reach(&self, document: Doc<'_>, env: &Environment) -> Result<DocBuf> {
+        let collation = self.collation.as_ref();
+        let mut frontier = Vec::new();
+        let mut asked: FxHashSet<Vec<u8>> = FxHashSet::default();
+        let mut found: FxHashSet<Vec<u8>> = FxHashSet::default();
+        let start = self.start_with.evaluate(&env.scope(document))?;
+        let exists = Filter::Exists(self.connect_to.clone());
+        let mut add = |value: Value<'_>, frontier: &mut Vec<OwnedValue>| {
+            let mut key = Vec::new();
+            canonical_key::append(&value, collation, &mut key);
+            if asked.insert(key) {
+                frontier.push(OwnedValue::new(value));
+            }
+        };
+        match start.get() {
+            Some(Value::Array(items)) => items.iter().for_each(|item| add(item.value(), &mut frontier)),
+            Some(other) => add(other, &mut frontier),
+            None => {}
+        }
+        let mut builder = Builder::new();
+        let open = builder.open_array("");
+        let (mut depth, mut index) = (0i64, 0);
+        while !frontier.is_empty() && self.max_depth.is_none_or(|most| depth <= most) {
+            let values = std::mem::take(&mut frontier);
+            let equal = Filter::In(Membership::new(self.connect_to.clone(), values, Vec::new(), collation.cloned()));
+            // Null leads to null only, not to documents without the field.
+            let mut filters = vec![equal, exists.clone()];
+            filters.extend(self.restriction.clone());
+            let filter = Filter::And(filters);
+            let mut stream = env.foreign.find(&self.from, Some(&filter), &env.parameters)?;
+            while stream.advance()? {
+                let reached = stream.current();
+                let mut key = Vec::new();
+                canonical_key::append_maybe(reached.get("_id"), None, &mut key);
+                if !found.insert(key) {
+                    continue;
+                }
+                match &self.depth_field {
+                    Some(path) => {
+                        let with_depth = with_field(reached, path, Value::Int64(depth));
+                        builder.append_index(index, Value::Document(with_depth.doc()));
+                    }
+                    None => builder.append_index(index, Value::Document(reached)),
+                }
+                index += 1;
+                env.check_memory("$graphLookup", builder.len())?;
+                match walk(Value::Document(reached), &self.connect_from).get() {
+                    Some(Value::Array(items)) => items.iter().for_each(|item| add(item.value(), &mut frontier)),
+                    Some(other) => add(other, &mut frontier),
+                    None => {}
+                }
+                env.check_interrupt()?;
+            }
+            depth += 1;
+        }
+        builder.close(open);
+        Ok(builder.finish())
+    }
+}
+
+struct GraphLookupStream {
+    stage: Arc<GraphLookup>,
+    input: Box<dyn Stream>,
+    env: Environment,
+    current: DocBuf,
+}
+
+impl Stream for GraphLookupStream {
+    fn advance(&mut self) -> Result<bool> {
+        if !self.input.advance()? {
+            return Ok(false);
+        }
+        let reached = self.stage.reach(self.input.current(), &self.env)?;
+        let array = reached.doc().first().map_or(Value::Null, |element| element.value());
+        self.current = with_field(self.input.current(), &self.stage.target, array);
+        super::check_size(self.current.as_bytes().len())?;
+        Ok(true)
+    }
+
+    fn current(&self) -> Doc<'_> {
+        self.current.doc()
+    }
+}

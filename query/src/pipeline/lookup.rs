@@ -1,0 +1,306 @@
+//! `$lookup`: an array of documents of another collection, found by equality, by a pipeline, or both.
+
+use std::sync::Arc;
+
+use bindery_document::{Builder, Doc, DocBuf, Error, OwnedValue, Path, Result, Value, code};
+
+use super::nested_field::with_field;
+use super::parse::{self, Place};
+use super::{Environment, Pipeline, Stage, Stream};
+use crate::collation::Collation;
+use crate::expression::Expression;
+use crate::expression::field_path::{check_variable_name, split_path};
+use crate::filter::{Compare, CompareOp, Filter, Membership, ParseContext};
+
+/// The stage.
+#[derive(Debug)]
+pub struct Lookup {
+    /// The other collection; `None` for a pipeline that makes its own documents.
+    pub from: Option<Box<str>>,
+    /// The path of the array.
+    pub target: Box<[Box<str>]>,
+    /// The fields that must be equal.
+    pub equality: Option<Equality>,
+    /// The variables that the pipeline may use, in the order of its parameters.
+    pub variables: Vec<Expression>,
+    /// What is done with the documents found.
+    pub pipeline: Pipeline,
+    collation: Option<Collation>,
+}
+
+/// The fields whose values must be equal.
+#[derive(Debug)]
+pub struct Equality {
+    /// The names of the local path.
+    pub local: Box<[Box<str>]>,
+    /// The foreign path.
+    pub foreign: Path,
+}
+
+/// Parses the stage.
+///
+/// # Errors
+/// [`code::FAILED_TO_PARSE`] for malformed fields, 14 for a pipeline that is no array, 51047 for stages that a
+/// lookup must not have; those of paths, of expressions and of stages.
+pub(super) fn parse(argument: Value<'_>, context: &mut ParseContext) -> Result<Lookup> {
+    let malformed = |what: &str| Err(Error::new(code::FAILED_TO_PARSE, format!("$lookup {what}")));
+    let Value::Document(spec) = argument else {
+        return malformed("takes a document");
+    };
+    let (mut from, mut target, mut local, mut foreign) = (None, None, None, None);
+    let (mut stages, mut variables) = (None, None);
+    for element in spec {
+        let place = match (element.key, element.value()) {
+            (b"pipeline", Value::Array(array)) => {
+                stages = Some(array);
+                continue;
+            }
+            (b"pipeline", _) => {
+                return Err(Error::new(code::TYPE_MISMATCH, "$lookup's pipeline must be an array"));
+            }
+            (b"let", Value::Document(doc)) => {
+                variables = Some(doc);
+                continue;
+            }
+            (b"let", _) => return malformed("needs a document as 'let'"),
+            (b"from", _) => &mut from,
+            (b"as", _) => &mut target,
+            (b"localField", _) => &mut local,
+            (b"foreignField", _) => &mut foreign,
+            _ => return malformed(&format!("does not know the field '{}'", element.key_str())),
+        };
+        let Value::String(text) = element.value() else {
+            return malformed(&format!("needs a string as '{}'", element.key_str()));
+        };
+        *place = Some(text.as_str());
+    }
+    let makes_its_own = stages.and_then(Doc::first).and_then(|stage| stage.value().as_document()?.first()).is_some_and(|stage| stage.key == b"$documents");
+    if from.is_none() && !makes_its_own {
+        return malformed("needs 'from'");
+    }
+    let target = match target {
+        None | Some("") => return malformed("needs 'as'"),
+        Some(target) => split_path(target)?,
+    };
+    let equality = match (local, foreign) {
+        (None, None) if stages.is_none() => return malformed("needs 'localField' and 'foreignField', or a pipeline"),
+        (None, None) => None,
+        (Some(local), Some(foreign)) => {
+            split_path(foreign)?;
+            Some(Equality { local: split_path(local)?, foreign: Path::parse(foreign) })
+        }
+        _ => return malformed("needs both 'localField' and 'foreignField'"),
+    };
+    if variables.is_some() && stages.is_none() {
+        return malformed("takes 'let' only with a pipeline");
+    }
+    let mut inner = ParseContext { collation: context.collation.clone(), expressions: context.expressions.clone() };
+    let mut values = Vec::new();
+    for variable in variables.into_iter().flatten() {
+        check_variable_name(variable.key_str())?;
+        values.push(Expression::parse_unfolded(variable.value(), &mut context.expressions)?);
+        inner.expressions.define_parameter(variable.key_str());
+    }
+    let pipeline = match stages {
+        Some(stages) => parse::parse(stages, &mut inner, Place::Lookup)?,
+        None => parse::parse(bindery_document::doc::EMPTY, &mut inner, Place::Lookup)?,
+    };
+    Ok(Lookup {
+        from: from.map(Into::into),
+        target,
+        equality,
+        variables: values,
+        pipeline,
+        collation: context.collation.clone(),
+    })
+}
+
+impl Lookup {
+    pub(super) fn fold(&mut self) -> Result<()> {
+        self.variables.iter_mut().try_for_each(Expression::fold)?;
+        self.pipeline.fold()
+    }
+
+    /// Whether all documents get the same array.
+    fn is_constant(&self) -> bool {
+        self.equality.is_none() && self.variables.is_empty()
+    }
+
+    pub(super) fn open(self: Arc<Self>, input: Box<dyn Stream>, env: &Environment) -> Box<dyn Stream> {
+        let (rest, filter) = self.pipeline.split_leading_match();
+        Box::new(LookupStream {
+            stage: self,
+            input,
+            env: env.clone(),
+            rest,
+            filter,
+            constant: None,
+            current: DocBuf::new(),
+        })
+    }
+}
+
+struct LookupStream {
+    stage: Arc<Lookup>,
+    input: Box<dyn Stream>,
+    env: Environment,
+    /// The pipeline without the query that it begins with, which the collection answers itself.
+    rest: Pipeline,
+    filter: Option<Filter>,
+    /// The array that all documents get, once it is known.
+    constant: Option<OwnedValue>,
+    current: DocBuf,
+}
+
+impl LookupStream {
+    /// The array for the current document.
+    fn find(&self) -> Result<OwnedValue> {
+        let document = self.input.current();
+        let mut env = self.env.clone();
+        if !self.stage.variables.is_empty() {
+            let scope = self.env.scope(document);
+            let mut parameters = self.env.parameters.to_vec();
+            for value in &self.stage.variables {
+                parameters.push(value.evaluate(&scope)?.to_owned_value());
+            }
+            env.parameters = Arc::from(parameters);
+        }
+        let filter = match (&self.stage.equality, &self.filter) {
+            (None, filter) => filter.clone(),
+            (Some(equality), None) => Some(equality.filter(document, self.stage.collation.as_ref())),
+            (Some(equality), Some(filter)) => {
+                let equal = equality.filter(document, self.stage.collation.as_ref());
+                Some(Filter::And(vec![equal, filter.clone()]))
+            }
+        };
+        let mut found = match &self.stage.from {
+            Some(from) => self.rest.open(env.foreign.find(from, filter.as_ref(), &env.parameters)?, &env)?,
+            None => {
+                // The documents are spelled out by the first stage; what must be equal is asked of them.
+                let (source, rest) = self.rest.split_first();
+                let documents = source.open(Box::new(super::stream::Nothing), &env)?;
+                let documents = match filter {
+                    Some(filter) => Arc::new(super::Match { filter }).open(documents, &env),
+                    None => documents,
+                };
+                rest.open(documents, &env)?
+            }
+        };
+        let mut builder = Builder::new();
+        let open = builder.open_array("");
+        let mut index = 0;
+        while found.advance()? {
+            builder.append_index(index, Value::Document(found.current()));
+            index += 1;
+            if builder.len() > MAX_ARRAY_BYTES {
+                return Err(Error::new(4568, "the documents that $lookup found exceed the size of a document"));
+            }
+            env.check_interrupt()?;
+        }
+        builder.close(open);
+        let array = builder.finish();
+        Ok(OwnedValue::new(array.doc().first().map_or(Value::Null, |element| element.value())))
+    }
+}
+
+/// The most bytes of an array that a lookup makes: those of a document.
+const MAX_ARRAY_BYTES: usize = 16 * 1024 * 1024;
+
+impl Equality {
+    /// The foreign documents that equal a local one. A missing field counts as null; of an array every element
+    /// is looked for, and an empty one counts as null, too.
+    fn filter(&self, document: Doc<'_>, collation: Option<&Collation>) -> Filter {
+        let mut values = Vec::new();
+        collect(Value::Document(document), &self.local, &mut values);
+        if values.is_empty() {
+            values.push(OwnedValue::new(Value::Null));
+        }
+        match <[OwnedValue; 1]>::try_from(values) {
+            Ok([value]) => {
+                Filter::Compare(Compare::new(self.foreign.clone(), CompareOp::Eq, value, collation.cloned()))
+            }
+            Err(values) => {
+                Filter::In(Membership::new(self.foreign.clone(), values, Vec::new(), collation.cloned()))
+            }
+        }
+    }
+}
+
+/// The values at a path, of arrays their elements.
+fn collect(value: Value<'_>, names: &[Box<str>], values: &mut Vec<OwnedValue>) {
+    let Some((first, rest)) = names.split_first() else {
+        match value {
+            Value::Array(items) => values.extend(items.iter().map(|item| OwnedValue::new(item.value()))),
+            Value::Undefined => values.push(OwnedValue::new(Value::Null)),
+            other => values.push(OwnedValue::new(other)),
+        }
+        return;
+    };
+    match value {
+        Value::Document(doc) => match doc.element(first.as_bytes()) {
+            Some(element) => collect(element.value(), rest, values),
+            None => values.push(OwnedValue::new(Value::Null)),
+        },
+        Value::Array(items) => {
+            // A number is a position, and a name in the documents as well.
+            if !first.is_empty()
+                && first.bytes().all(|b| b.is_ascii_digit())
+                && let Some(element) = items.element(first.as_bytes())
+            {
+                collect(element.value(), rest, values);
+            }
+            for item in items {
+                if let Value::Document(_) = item.value() {
+                    collect(item.value(), names, values);
+                }
+            }
+        }
+        _ => values.push(OwnedValue::new(Value::Null)),
+    }
+}
+
+impl Stream for LookupStream {
+    fn advance(&mut self) -> Result<bool> {
+        if !self.input.advance()? {
+            return Ok(false);
+        }
+        let found;
+        let array = match &self.constant {
+            Some(array) => array,
+            None => {
+                found = self.find()?;
+                &found
+            }
+        };
+        self.current = with_field(self.input.current(), &self.stage.target, array.value());
+        if self.constant.is_none() && self.stage.is_constant() {
+            self.constant = Some(array.clone());
+        }
+        Ok(true)
+    }
+
+    fn current(&self) -> Doc<'_> {
+        self.current.doc()
+    }
+}
+
+impl Pipeline {
+    /// The first stage alone, and the others.
+    fn split_first(&self) -> (Pipeline, Pipeline) {
+        let (mut first, mut rest) = (self.clone(), self.clone());
+        first.stages.truncate(1);
+        rest.skip_stages(1);
+        (first, rest)
+    }
+
+    /// The pipeline without the query that it begins with, and that query.
+    pub(super) fn split_leading_match(&self) -> (Pipeline, Option<Filter>) {
+        let mut rest = self.clone();
+        let Some(Stage::Match(leading)) = self.stages.first() else {
+            return (rest, None);
+        };
+        let filter = leading.filter.clone();
+        rest.skip_stages(1);
+        (rest, Some(filter))
+    }
+}

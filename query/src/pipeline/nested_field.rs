@@ -1,0 +1,72 @@
+//! Setting one field of a document at a dotted path, with documents made around it as needed.
+
+use bindery_document::{Builder, Doc, DocBuf, Value};
+
+/// What is done at the end of a path.
+#[derive(Clone, Copy)]
+pub(super) enum Change<'v> {
+    /// Puts a value in place of the field's; where there is no such field nothing happens.
+    Replace(Value<'v>),
+    /// Takes the field away.
+    Remove,
+    /// Sets the field, which may be new.
+    Set(Value<'v>),
+}
+
+/// The document with a field set.
+pub(super) fn with_field(doc: Doc<'_>, path: &[Box<str>], value: Value<'_>) -> DocBuf {
+    let mut builder = Builder::new();
+    write(doc, path, Change::Set(value), &mut builder);
+    builder.finish()
+}
+
+/// What a document has at a path that goes through documents only.
+pub(super) fn find<'a>(doc: Doc<'a>, path: &[Box<str>]) -> Option<Value<'a>> {
+    let (first, rest) = path.split_first()?;
+    let value = doc.get(first)?;
+    if rest.is_empty() { Some(value) } else { find(value.as_document()?, rest) }
+}
+
+/// Writes a document with a change at a path that goes through documents only.
+pub(super) fn write(doc: Doc<'_>, path: &[Box<str>], change: Change<'_>, builder: &mut Builder) {
+    let Some((first, rest)) = path.split_first() else {
+        return;
+    };
+    let mut found = false;
+    for element in doc {
+        if found || element.key != first.as_bytes() {
+            builder.append_element(element);
+            continue;
+        }
+        found = true;
+        match (element.value(), rest.is_empty(), change) {
+            (Value::Document(inner), false, _) => {
+                let open = builder.open_document(element.key);
+                write(inner, rest, change, builder);
+                builder.close(open);
+            }
+            (_, true, Change::Replace(value) | Change::Set(value)) => builder.append(element.key, value),
+            (_, true, Change::Remove) => {}
+            // What is no document gives way to one.
+            (_, false, Change::Set(_)) => append_new(path, change, builder),
+            (_, false, _) => builder.append_element(element),
+        }
+    }
+    if !found {
+        append_new(path, change, builder);
+    }
+}
+
+/// Appends a field that is not there yet, with documents around it as the path asks.
+fn append_new(path: &[Box<str>], change: Change<'_>, builder: &mut Builder) {
+    let (Change::Set(value), Some((first, rest))) = (change, path.split_first()) else {
+        return;
+    };
+    if rest.is_empty() {
+        builder.append(first.as_bytes(), value);
+    } else {
+        let open = builder.open_document(first.as_bytes());
+        append_new(rest, change, builder);
+        builder.close(open);
+    }
+}

@@ -1,0 +1,104 @@
+//! `$redact`: an expression decides for each document inside a document whether it stays.
+
+use std::sync::Arc;
+
+use bindery_document::{Builder, Doc, DocBuf, Error, OwnedValue, Result, Value};
+
+use super::{Environment, Stream};
+use crate::expression::Expression;
+use crate::filter::ParseContext;
+
+/// The stage.
+#[derive(Debug)]
+pub struct Redact {
+    /// What decides: gives `$$DESCEND`, `$$PRUNE` or `$$KEEP`.
+    pub decision: Expression,
+}
+
+/// The variables that a decision may give, and their values.
+const DECISIONS: [(&str, &str); 3] = [("DESCEND", "descend"), ("PRUNE", "prune"), ("KEEP", "keep")];
+
+/// Parses the expression.
+///
+/// # Errors
+/// Those of expressions.
+pub(super) fn parse(argument: Value<'_>, context: &ParseContext) -> Result<Redact> {
+    let mut inner = context.expressions.clone();
+    for (name, value) in DECISIONS {
+        inner.define_constant(name, Some(OwnedValue::new(Value::from(value))));
+    }
+    Ok(Redact { decision: Expression::parse_unfolded(argument, &mut inner)? })
+}
+
+impl Redact {
+    pub(super) fn open(self: Arc<Self>, input: Box<dyn Stream>, env: &Environment) -> Box<dyn Stream> {
+        Box::new(RedactStream { stage: self, input, env: env.clone(), current: DocBuf::new() })
+    }
+
+    /// Writes what stays of a document; false if nothing does, not even the document.
+    fn redact(&self, document: Doc<'_>, env: &Environment, builder: &mut Builder) -> Result<bool> {
+        let scope = env.scope(document);
+        let decision = self.decision.evaluate(&scope)?;
+        match decision.get().and_then(|v| v.as_str()) {
+            Some("keep") => document.iter().for_each(|element| builder.append_element(element)),
+            Some("prune") => return Ok(false),
+            Some("descend") => {
+                for element in document {
+                    self.descend(element.key, element.value(), env, builder)?;
+                }
+            }
+            _ => return Err(Error::new(17053, "$redact must give $$DESCEND, $$PRUNE or $$KEEP")),
+        }
+        Ok(true)
+    }
+
+    /// Writes what stays of a field or an element; false if it goes.
+    fn descend(&self, key: &[u8], value: Value<'_>, env: &Environment, builder: &mut Builder) -> Result<bool> {
+        match value {
+            Value::Document(inner) => {
+                let mut kept = Builder::new();
+                if !self.redact(inner, env, &mut kept)? {
+                    return Ok(false);
+                }
+                builder.append(key, Value::Document(kept.finish().doc()));
+            }
+            Value::Array(items) => {
+                let open = builder.open_array(key);
+                let mut index = 0;
+                let mut digits = [0; 20];
+                for item in items {
+                    let key = bindery_document::build::index_key(index, &mut digits);
+                    index += usize::from(self.descend(key, item.value(), env, builder)?);
+                }
+                builder.close(open);
+            }
+            other => builder.append(key, other),
+        }
+        Ok(true)
+    }
+}
+
+struct RedactStream {
+    stage: Arc<Redact>,
+    input: Box<dyn Stream>,
+    env: Environment,
+    current: DocBuf,
+}
+
+impl Stream for RedactStream {
+    fn advance(&mut self) -> Result<bool> {
+        while self.input.advance()? {
+            let mut builder = Builder::new();
+            if self.stage.redact(self.input.current(), &self.env, &mut builder)? {
+                self.current = builder.finish();
+                return Ok(true);
+            }
+            self.env.check_interrupt()?;
+        }
+        Ok(false)
+    }
+
+    fn current(&self) -> Doc<'_> {
+        self.current.doc()
+    }
+}
