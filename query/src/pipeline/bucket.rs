@@ -35,7 +35,12 @@ pub(super) fn parse(argument: Value<'_>, context: &mut ParseContext) -> Result<[
             (b"output", Value::Document(output)) => {
                 let parsed: Result<Vec<(Box<str>, Accumulator)>> = output
                     .iter()
-                    .map(|field| Ok((field.key_str().into(), group::accumulator::parse_field(field.key_str(), field.value(), context)?)))
+                    .map(|field| {
+                        Ok((
+                            field.key_str().into(),
+                            group::accumulator::parse_field(field.key_str(), field.value(), context)?,
+                        ))
+                    })
                     .collect();
                 fields = Some(parsed?);
             }

@@ -101,7 +101,10 @@ impl Stream for FacetStream {
                 builder.append_index(index, Value::Document(found.current()));
                 index += 1;
                 if builder.len() > MAX_BYTES {
-                    return Err(Error::new(code::BSON_OBJECT_TOO_LARGE, "what $facet gives exceeds the size of a document"));
+                    return Err(Error::new(
+                        code::BSON_OBJECT_TOO_LARGE,
+                        "what $facet gives exceeds the size of a document",
+                    ));
                 }
             }
             builder.close(open);

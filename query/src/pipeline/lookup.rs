@@ -74,7 +74,10 @@ pub(super) fn parse(argument: Value<'_>, context: &mut ParseContext) -> Result<L
         };
         *place = Some(text.as_str());
     }
-    let makes_its_own = stages.and_then(Doc::first).and_then(|stage| stage.value().as_document()?.first()).is_some_and(|stage| stage.key == b"$documents");
+    let makes_its_own = stages
+        .and_then(Doc::first)
+        .and_then(|stage| stage.value().as_document()?.first())
+        .is_some_and(|stage| stage.key == b"$documents");
     if from.is_none() && !makes_its_own {
         return malformed("needs 'from'");
     }
@@ -219,9 +222,7 @@ impl Equality {
             Ok([value]) => {
                 Filter::Compare(Compare::new(self.foreign.clone(), CompareOp::Eq, value, collation.cloned()))
             }
-            Err(values) => {
-                Filter::In(Membership::new(self.foreign.clone(), values, Vec::new(), collation.cloned()))
-            }
+            Err(values) => Filter::In(Membership::new(self.foreign.clone(), values, Vec::new(), collation.cloned())),
         }
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use bindery_document::{Doc, Element, Error, Result, Value, code};
 
 use super::{
-    Pipeline, Stage, bucket, bucket_auto, count, documents, facet, filtering, graph_lookup, group, limit, lookup, merge,
-    out, project, redact, replace_root, sample, sort, sort_by_count, union_with, unwind,
+    Pipeline, Stage, bucket, bucket_auto, count, documents, facet, filtering, graph_lookup, group, limit, lookup,
+    merge, out, project, redact, replace_root, sample, sort, sort_by_count, union_with, unwind,
 };
 use crate::filter::ParseContext;
 

@@ -33,7 +33,8 @@ pub(super) fn parse(argument: Value<'_>, context: &mut ParseContext) -> Result<U
                     (b"coll", Value::String(name)) => collection = Some(name.as_str()),
                     (b"pipeline", Value::Array(array)) => stages = array,
                     (b"coll" | b"pipeline", other) => {
-                        let message = format!("$unionWith's {} must not be {}", element.key_str(), other.kind().alias());
+                        let message =
+                            format!("$unionWith's {} must not be {}", element.key_str(), other.kind().alias());
                         return Err(Error::new(code::TYPE_MISMATCH, message));
                     }
                     _ => {
@@ -45,7 +46,10 @@ pub(super) fn parse(argument: Value<'_>, context: &mut ParseContext) -> Result<U
         }
         _ => return Err(Error::new(code::FAILED_TO_PARSE, "$unionWith takes a name or a document")),
     }
-    let makes_its_own = stages.first().and_then(|stage| stage.value().as_document()?.first()).is_some_and(|stage| stage.key == b"$documents");
+    let makes_its_own = stages
+        .first()
+        .and_then(|stage| stage.value().as_document()?.first())
+        .is_some_and(|stage| stage.key == b"$documents");
     if collection.is_none() && !makes_its_own {
         return Err(Error::new(code::FAILED_TO_PARSE, "$unionWith needs 'coll'"));
     }

@@ -78,14 +78,7 @@ struct UnwindStream {
 
 impl Unwind {
     pub(super) fn open(self: Arc<Self>, input: Box<dyn Stream>, _: &Environment) -> Box<dyn Stream> {
-        Box::new(UnwindStream {
-            stage: self,
-            input,
-            elements: Vec::new(),
-            next: 0,
-            current: Vec::new(),
-            as_is: false,
-        })
+        Box::new(UnwindStream { stage: self, input, elements: Vec::new(), next: 0, current: Vec::new(), as_is: false })
     }
 }
 

@@ -177,7 +177,9 @@ impl BucketAuto {
     ) -> Result<()> {
         let scope = env.scope(doc::EMPTY);
         let Some(series) = self.granularity else {
-            while let Some((key, document)) = rest.next_if(|(key, _)| scope.compare(&key.value(), &bucket.max.value()).is_eq()) {
+            while let Some((key, document)) =
+                rest.next_if(|(key, _)| scope.compare(&key.value(), &bucket.max.value()).is_eq())
+            {
                 self.add(bucket, key, &document, env)?;
             }
             return Ok(());

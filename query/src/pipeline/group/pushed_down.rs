@@ -42,7 +42,9 @@ const CODES: &[(&str, i32, i32)] = &[
 pub(in crate::pipeline) fn is_pushed_down<'a>(before: &[Stage], fields: impl Iterator<Item = &'a Accumulator>) -> bool {
     let keeps_company = |stage: &Stage| match stage {
         Stage::Match(_) | Stage::Sort(_) | Stage::Limit(_) | Stage::Skip(_) | Stage::Group(_) => true,
-        Stage::Project(project) => project.projection.rest() == Rest::Dropped && project.projection.included_paths().is_some(),
+        Stage::Project(project) => {
+            project.projection.rest() == Rest::Dropped && project.projection.included_paths().is_some()
+        }
         _ => false,
     };
     let mut kinds = fields.map(Accumulator::kind);

@@ -179,12 +179,7 @@ impl State {
     }
 
     /// Takes a value into one of the accumulators that keep several.
-    pub(super) fn add_to_several(
-        &mut self,
-        kind: AccumulatorKind,
-        value: &Val<'_>,
-        scope: &Scope<'_>,
-    ) -> usize {
+    pub(super) fn add_to_several(&mut self, kind: AccumulatorKind, value: &Val<'_>, scope: &Scope<'_>) -> usize {
         let State::Some(several) = self else {
             return 0;
         };
