@@ -63,7 +63,7 @@ pub(crate) fn distinct(
             None => path.extract(stage.document(state), &mut |element| add(element.value())),
         }
     }
-    Ok(values.into_sorted())
+    Ok(values.into_sorted(collation.as_ref()))
 }
 
 /// The distinct values of a path over documents that are found already.
@@ -81,7 +81,7 @@ pub(crate) fn distinct_of_rows(
     while rows.advance(cx)? {
         path.extract(rows.current(), &mut |element| values.add(element.value(), collation));
     }
-    Ok(values.into_sorted())
+    Ok(values.into_sorted(collation))
 }
 
 /// Values, told apart by their ordered keys, which are the same for equal values.
@@ -108,8 +108,11 @@ impl Distinct {
         }
     }
 
-    fn into_sorted(mut self) -> Vec<OwnedValue> {
-        self.values.sort_by(|a, b| order::compare(&a.value(), &b.value()));
+    fn into_sorted(mut self, collation: Option<&Collation>) -> Vec<OwnedValue> {
+        self.values.sort_by(|a, b| match collation {
+            None => order::compare(&a.value(), &b.value()),
+            Some(collation) => order::compare_with(&a.value(), &b.value(), &|x: &[u8], y: &[u8]| collation.compare(x, y)),
+        });
         self.values
     }
 }

@@ -11,7 +11,7 @@ use bindery_index::RecordId;
 use bindery_index::keygen::Keys;
 use bindery_query::sort::{SORT_MEMORY_BYTES, Sort as Order, Sorter};
 
-use super::stage::{KeyView, Stage, StageStats, key_document};
+use super::stage::{KeyView, Node, Stage, StageStats, key_document};
 use crate::collection::State;
 use crate::trace::Cx;
 
@@ -56,10 +56,11 @@ impl Sort {
         let limit = self.limit.map(|limit| usize::try_from(limit).unwrap_or(usize::MAX));
         let mut sorter = Sorter::new(limit, SORT_MEMORY_BYTES);
         let mut keys = Keys::new();
+        let has_documents = gives_documents(&self.input);
         while self.input.advance(state, cx)? {
             stats.works += 1;
             let view = self.input.key().filter(|_| self.keep_keys);
-            let (key, bytes) = match view {
+            let (key, bytes) = match self.input.key().filter(|_| !has_documents) {
                 Some(view) => {
                     let document = key_document(state, view)?;
                     let length = document.as_bytes().len();
@@ -91,5 +92,14 @@ impl Sort {
     pub(super) fn key(&self) -> Option<KeyView<'_>> {
         let key = self.current.as_ref()?.key.as_deref()?;
         Some(KeyView { index: key.index, entry: &key.entry, type_bits: &key.type_bits })
+    }
+}
+
+/// Whether documents were looked at below; else what is sorted by is taken from index keys.
+fn gives_documents(stage: &Stage) -> bool {
+    match &stage.node {
+        Node::IndexScan(_) | Node::DistinctScan(_) => false,
+        Node::Or(_) | Node::SortMerge(_) | Node::Skip(_) | Node::Limit(_) => stage.inputs().into_iter().all(gives_documents),
+        _ => true,
     }
 }

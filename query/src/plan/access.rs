@@ -6,6 +6,9 @@
 
 use std::sync::Arc;
 
+use bindery_document::Path;
+use bindery_document::path::Component;
+
 use super::bounds::{FieldBounds, IndexBounds};
 use super::interval::{Axis, reverse, whole};
 use super::predicate::{Field, Tightness, bounds};
@@ -69,7 +72,9 @@ fn collect<'f>(
             }
         }
         other => {
-            if let Some(path) = other.path() {
+            // A number below an element is a position in it, which keys of elements do not tell.
+            let is_position = |path: &Path| !elements.is_empty() && path.components().iter().any(Component::is_numeric);
+            if let Some(path) = other.path().filter(|path| !is_position(path)) {
                 let path = full(path.as_str());
                 found.push(Predicate { filter, path, conjunct, elements: elements.to_vec() });
             }
@@ -258,6 +263,7 @@ fn translate(
         axis,
         multikey: !arrays.is_empty(),
         sparse: index.sparse,
+        is_alone: index.key.count() == 1,
         same_collation: same_collation(index, query),
     };
     if field.hashed {

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use bindery_document::Result;
+use bindery_document::{Error, Result, code};
 
 use super::access::{Access, accesses, conjuncts, predicates, whole_index};
 use super::finish::finish;
@@ -80,6 +80,12 @@ impl Planning<'_> {
             && let Some(hinted) = self.hinted
         {
             let index = &self.indexes[hinted];
+            if index.key.iter().any(|e| e.key.ends_with(b"$**")) {
+                return Err(Error::new(
+                    code::NO_QUERY_EXECUTION_PLANS,
+                    "No query solutions: a wildcard index holds only some of what is asked for",
+                ));
+            }
             let access = whole_index(hinted, index, self.query, conjuncts(&self.query.filter));
             sources.push(self.scan(access, ScanDirection::Forward, self.query.sort.is_none()));
         }

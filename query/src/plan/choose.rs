@@ -53,7 +53,15 @@ fn find(hint: &Hint, indexes: &[IndexDescription<'_>]) -> Result<usize> {
     let same = |a: Doc<'_>, b: Doc<'_>| order::compare(&Value::Document(a), &Value::Document(b)).is_eq();
     let found = match hint {
         Hint::Name(name) => indexes.iter().position(|index| index.name == name && !index.hidden),
-        Hint::Key(key) => indexes.iter().position(|index| same(index.key, key.doc()) && !index.hidden),
+        Hint::Key(key) => {
+            let mut matching = (0..indexes.len()).filter(|n| same(indexes[*n].key, key.doc()) && !indexes[*n].hidden);
+            let first = matching.next();
+            if matching.next().is_some() {
+                let message = format!("Hint matched multiple indexes, must hint by index name: {:?}", key.doc());
+                return Err(Error::new(code::INDEX_NOT_FOUND, message));
+            }
+            first
+        }
         Hint::Natural(_) => None,
     };
     found.ok_or_else(|| {

@@ -9,9 +9,10 @@ use super::{Plan, ProjectionKind, Purpose, Shape};
 /// A whole plan from a source.
 pub(super) fn finish(planning: &Planning<'_>, source: Source) -> Plan {
     let query = planning.query;
-    let covered = covers(planning, &source);
+    let covered = covers(planning, &source) && (query.sort.is_none() || source.sorted || keys_hold_order(planning, &source));
     let needs_documents = !source.is_collection && !covered;
-    let Source { plan, residual, sorted, access, is_collection } = source;
+    let sort_by_keys = keys_hold_order(planning, &source);
+    let Source { plan, residual, sorted, is_collection, .. } = source;
     let must_match = residual.is_some();
     let mut plan = plan;
     let mut fetched = is_collection || !needs_documents;
@@ -19,20 +20,7 @@ pub(super) fn finish(planning: &Planning<'_>, source: Source) -> Plan {
     let limit = query.limit.map(|limit| limit.saturating_add(query.skip));
 
     // Record ids are sorted before documents are fetched if the keys hold what they are sorted by.
-    let keys_hold_order = sort.is_some_and(|sort| {
-        let holds = |path: &str| {
-            access.as_ref().is_some_and(|a| {
-                let found = a.fields.iter().position(|(p, _)| p == path);
-                found.is_some_and(|n| !a.multikey[n]) && !planning.indexes[a.index].is_multikey
-            })
-        };
-        sort.fields().iter().all(|field| holds(&field.path))
-            && access.as_ref().is_some_and(|a| {
-                let index = &planning.indexes[a.index];
-                index.collation.is_none() && !index.key.iter().any(|e| e.value().as_str().is_some())
-            })
-    });
-    if needs_documents && (must_match || (sort.is_some() && !keys_hold_order)) {
+    if needs_documents && (must_match || (sort.is_some() && !sort_by_keys)) {
         plan = Plan::Fetch { input: Box::new(plan), filter: residual };
         fetched = true;
     }
@@ -64,6 +52,15 @@ pub(super) fn finish(planning: &Planning<'_>, source: Source) -> Plan {
         Some(count) if sort.is_none() => Plan::Limit { input: Box::new(plan), count },
         _ => plan,
     }
+}
+
+/// Whether the keys that a source gives hold all that the sort looks at.
+fn keys_hold_order(planning: &Planning<'_>, source: &Source) -> bool {
+    let Some((access, sort)) = source.access.as_ref().zip(planning.query.sort.as_ref()) else { return false };
+    let index = &planning.indexes[access.index];
+    let is_plain = index.collation.is_none() && !index.key.iter().any(|e| e.value().as_str().is_some());
+    let holds = |path: &str| access.fields.iter().any(|(field, _)| field == path);
+    is_plain && !index.is_multikey && sort.fields().iter().all(|field| holds(&field.path))
 }
 
 fn kind_of(shape: &Shape, covered: bool) -> ProjectionKind {

@@ -28,8 +28,10 @@ pub(super) struct Field<'a> {
     pub(super) axis: Axis<'a>,
     /// Whether the path, or a part of it, is multikey.
     pub(super) multikey: bool,
-    /// Whether the index leaves out documents without the field.
+    /// Whether the index leaves out documents without any of its fields.
     pub(super) sparse: bool,
+    /// Whether it is the index's only field.
+    pub(super) is_alone: bool,
     /// Whether the index orders strings as the query does.
     pub(super) same_collation: bool,
 }
@@ -41,7 +43,7 @@ pub(super) fn bounds(filter: &Filter, field: Field<'_>) -> Option<(Vec<Interval>
         Filter::In(test) => membership(test, field),
         Filter::Regex(test) => field.same_collation_or_none().then(|| regex(test)),
         Filter::Exists(_) => {
-            let tightness = if field.sparse && !field.multikey { Tightness::Exact } else { Tightness::Document };
+            let tightness = if field.sparse && field.is_alone && !field.multikey { Tightness::Exact } else { Tightness::Document };
             Some((whole(), tightness))
         }
         Filter::Type(test) => types(test, field),
@@ -49,8 +51,10 @@ pub(super) fn bounds(filter: &Filter, field: Field<'_>) -> Option<(Vec<Interval>
         Filter::ElemMatchValue(test) => {
             let mut all = whole();
             for part in &test.filters {
-                // A part that no index can serve only filters.
-                if let Some((intervals, _)) = bounds(part, field) {
+                // A part that no index can serve only filters; so does one about arrays within the array, which keys
+                // hold as a whole.
+                let is_nested = matches!(part, Filter::ElemMatchValue(_) | Filter::ElemMatchObject(_));
+                if let Some((intervals, _)) = bounds(part, field).filter(|_| !is_nested) {
                     all = field.axis.intersect(&all, &intervals);
                 }
             }
@@ -264,12 +268,11 @@ fn negation(inner: &Filter, field: Field<'_>) -> Option<(Vec<Interval>, Tightnes
         Filter::Exists(_) => Some((vec![between(Value::Null, true, Value::Null, true)], Tightness::Document)),
         // `$ne: null` may use a sparse index, other negations would miss what is missing.
         Filter::Compare(test) if matches!(test.operand.value(), Value::Null | Value::Undefined) => {
-            if test.op != CompareOp::Eq {
+            // Behind arrays, documents that match may have nothing but a null for a key.
+            if test.op != CompareOp::Eq || field.multikey {
                 return None;
             }
-            let (intervals, _) = nulls(Field { sparse: false, ..field })?;
-            let tightness = if field.multikey { Tightness::Document } else { Tightness::Exact };
-            Some((field.axis.complement(&intervals), tightness))
+            Some((field.axis.complement(&[between(Value::Undefined, true, Value::Null, true)]), Tightness::Document))
         }
         _ if field.sparse => None,
         Filter::Compare(test) if matches!(test.operand.value(), Value::Array(_)) => None,
@@ -281,7 +284,7 @@ fn negation(inner: &Filter, field: Field<'_>) -> Option<(Vec<Interval>, Tightnes
         Filter::Compare(_) => complement(inner, field),
         Filter::In(test) if test.regexes.is_empty() => {
             let has_array = test.values.iter().any(|value| value.kind() == Kind::Array);
-            if has_array { None } else { complement(inner, field) }
+            if has_array || (test.has_null() && field.multikey) { None } else { complement(inner, field) }
         }
         _ => None,
     }

@@ -24,20 +24,22 @@ pub(super) fn accesses(
     let mut done: Vec<&str> = Vec::new();
     for predicate in predicates {
         let path = predicate.path.as_str();
-        // A number in a path may be a position, which the index does not know.
-        let has_number = path.split('.').any(|part| part.bytes().all(|b| b.is_ascii_digit()));
-        if has_number || !index.wildcard_projection.covers(path) || asks_for_objects(predicate.filter) {
+        let positions = path.split('.').filter(|part| is_number(part)).count();
+        if positions > MAX_POSITIONS || !index.wildcard_projection.covers(path) || asks_for_objects(predicate.filter) {
             continue;
         }
         let is_array = |at: &str| index.wildcard_multikey.contains(at);
         let multikey = path.match_indices('.').map(|(at, _)| &path[..at]).chain([path]).any(is_array);
+        // A number behind an array is a position, which the paths of keys leave out.
+        let variants = without_positions(path, &is_array);
+        let multikey = multikey || variants.len() > 1;
         let axis = Axis { collation: index.collation };
         let same_collation = match (index.collation, &query.collation) {
             (None, None) => true,
             (Some(a), Some(b)) => a.spec() == b.spec(),
             _ => false,
         };
-        let field = Field { axis, multikey, sparse: true, same_collation };
+        let field = Field { axis, multikey, sparse: true, is_alone: true, same_collation };
         let is_negation = matches!(predicate.filter, Filter::Not(_));
         let Some((intervals, tightness)) = bounds(predicate.filter, field).filter(|_| !is_negation) else { continue };
         let is_whole_conjunct = std::ptr::eq(&conjuncts[predicate.conjunct], predicate.filter);
@@ -62,7 +64,7 @@ pub(super) fn accesses(
         let values = if is_whole { whole() } else { intervals };
         found.push(Access {
             index: position,
-            fields: vec![("$_path".to_owned(), paths(path, &values)), (path.to_owned(), values)],
+            fields: vec![("$_path".to_owned(), axis.unite(variants.iter().flat_map(|path| paths(path, &values)).collect())), (path.to_owned(), values)],
             descending: vec![false, false],
             residual,
             key_filter: Vec::new(),
@@ -71,6 +73,27 @@ pub(super) fn accesses(
         });
     }
     found
+}
+
+/// How many numbers a path may have for its variants to be looked at; the server's limit.
+const MAX_POSITIONS: usize = 8;
+
+fn is_number(part: &str) -> bool {
+    !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit())
+}
+
+/// The path, and the path without those numbers that follow an array, in every combination.
+fn without_positions(path: &str, is_array: &dyn Fn(&str) -> bool) -> Vec<String> {
+    let mut variants = vec![String::new()];
+    for part in path.split('.') {
+        let longer = |prefix: &String| if prefix.is_empty() { part.to_owned() } else { format!("{prefix}.{part}") };
+        let mut next: Vec<String> = variants.iter().map(longer).collect();
+        if is_number(part) {
+            next.extend(variants.iter().filter(|prefix| is_array(prefix)).cloned());
+        }
+        variants = next;
+    }
+    variants
 }
 
 /// The stretch of paths: the one asked for; for bounds that embedded documents lie within, what is below it too.
@@ -87,7 +110,8 @@ fn paths(path: &str, values: &[Interval]) -> Vec<Interval> {
 /// Whether the predicate asks for what a wildcard index does not hold: objects, and arrays as a whole.
 fn asks_for_objects(filter: &Filter) -> bool {
     let is_object = |value: &OwnedValue| match value.value() {
-        Value::Document(_) | Value::Array(_) => true,
+        Value::Document(_) => true,
+        Value::Array(array) => !array.is_empty(),
         Value::Null | Value::Undefined | Value::MinKey | Value::MaxKey => true,
         _ => false,
     };
