@@ -111,7 +111,9 @@ impl Distinct {
     fn into_sorted(mut self, collation: Option<&Collation>) -> Vec<OwnedValue> {
         self.values.sort_by(|a, b| match collation {
             None => order::compare(&a.value(), &b.value()),
-            Some(collation) => order::compare_with(&a.value(), &b.value(), &|x: &[u8], y: &[u8]| collation.compare(x, y)),
+            Some(collation) => {
+                order::compare_with(&a.value(), &b.value(), &|x: &[u8], y: &[u8]| collation.compare(x, y))
+            }
         });
         self.values
     }

@@ -99,7 +99,9 @@ impl Sort {
 fn gives_documents(stage: &Stage) -> bool {
     match &stage.node {
         Node::IndexScan(_) | Node::DistinctScan(_) => false,
-        Node::Or(_) | Node::SortMerge(_) | Node::Skip(_) | Node::Limit(_) => stage.inputs().into_iter().all(gives_documents),
+        Node::Or(_) | Node::SortMerge(_) | Node::Skip(_) | Node::Limit(_) => {
+            stage.inputs().into_iter().all(gives_documents)
+        }
         _ => true,
     }
 }

@@ -9,7 +9,8 @@ use super::{Plan, ProjectionKind, Purpose, Shape};
 /// A whole plan from a source.
 pub(super) fn finish(planning: &Planning<'_>, source: Source) -> Plan {
     let query = planning.query;
-    let covered = covers(planning, &source) && (query.sort.is_none() || source.sorted || keys_hold_order(planning, &source));
+    let covered =
+        covers(planning, &source) && (query.sort.is_none() || source.sorted || keys_hold_order(planning, &source));
     let needs_documents = !source.is_collection && !covered;
     let sort_by_keys = keys_hold_order(planning, &source);
     let Source { plan, residual, sorted, is_collection, .. } = source;

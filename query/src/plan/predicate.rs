@@ -43,7 +43,8 @@ pub(super) fn bounds(filter: &Filter, field: Field<'_>) -> Option<(Vec<Interval>
         Filter::In(test) => membership(test, field),
         Filter::Regex(test) => field.same_collation_or_none().then(|| regex(test)),
         Filter::Exists(_) => {
-            let tightness = if field.sparse && field.is_alone && !field.multikey { Tightness::Exact } else { Tightness::Document };
+            let tightness =
+                if field.sparse && field.is_alone && !field.multikey { Tightness::Exact } else { Tightness::Document };
             Some((whole(), tightness))
         }
         Filter::Type(test) => types(test, field),

@@ -64,7 +64,10 @@ pub(super) fn accesses(
         let values = if is_whole { whole() } else { intervals };
         found.push(Access {
             index: position,
-            fields: vec![("$_path".to_owned(), axis.unite(variants.iter().flat_map(|path| paths(path, &values)).collect())), (path.to_owned(), values)],
+            fields: vec![
+                ("$_path".to_owned(), axis.unite(variants.iter().flat_map(|path| paths(path, &values)).collect())),
+                (path.to_owned(), values),
+            ],
             descending: vec![false, false],
             residual,
             key_filter: Vec::new(),
