@@ -1,5 +1,6 @@
 //! A collection with its indexes, made on both sides, and the commands whose answers are compared.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bson::raw::cstr;
@@ -46,6 +47,9 @@ impl Scene {
         commands.iter().map(raw).collect()
     }
 }
+
+/// The code that stands for a panic.
+const PANICKED: i32 = -999;
 
 /// A generated document as bytes.
 pub(super) fn raw(document: &Document) -> RawDocumentBuf {
@@ -94,7 +98,7 @@ impl Pair {
         self.engine = (self.engines)();
         let commands = scene.commands();
         let expected = self.oracle.run_all(&self.oracle_db, &commands);
-        let got = self.engine.run_all(&self.engine_db, &commands);
+        let got = self.run_engine(&commands);
         let before_indexes = commands.len() - scene.indexes.len();
         for (at, (expected, got)) in expected.iter().zip(&got).enumerate().skip(1) {
             let (expected, got) = (code(expected), code(got));
@@ -115,11 +119,27 @@ impl Pair {
     /// Asks both sides the same commands, one after another.
     pub(super) fn ask(&mut self, commands: &[RawDocumentBuf]) -> Vec<(Answer, Answer)> {
         let expected = self.oracle.run_all(&self.oracle_db, commands);
-        let got = self.engine.run_all(&self.engine_db, commands);
+        let got = self.run_engine(commands);
         let pairs = expected.iter().zip(&got);
         pairs
             .map(|(expected, got)| {
                 (read(&mut self.oracle, &self.oracle_db, expected), read(self.engine.as_mut(), &self.engine_db, got))
+            })
+            .collect()
+    }
+
+    /// A panic is an answer too: an error with a code that MongoDB never gives.
+    fn run_engine(&mut self, commands: &[RawDocumentBuf]) -> Vec<RawDocumentBuf> {
+        let (engine, db) = (&mut self.engine, &self.engine_db);
+        if self.two_mongods {
+            return engine.run_all(db, commands);
+        }
+        commands
+            .iter()
+            .map(|command| {
+                catch_unwind(AssertUnwindSafe(|| engine.run(db, command))).unwrap_or_else(|_| {
+                    raw(&doc! { "ok": 0, "code": PANICKED, "codeName": "Panicked", "errmsg": "panicked" })
+                })
             })
             .collect()
     }
