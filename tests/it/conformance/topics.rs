@@ -49,7 +49,9 @@ fn other_topics_are_reported() {
     let mut totals = (0, 0);
     for topic in topics().iter().filter(|topic| !REQUIRED.contains(&topic.name())) {
         let report = run_topic(topic, &bindery());
-        say(&report.text(0));
+        if report.total > 0 {
+            say(&report.text(0));
+        }
         totals.0 += report.passed();
         totals.1 += report.total;
     }

@@ -11,7 +11,7 @@
 //! | `BINDERY_DIFFERENTIAL_SEED` | another seed than the fixed one; `fresh` makes one up and prints it |
 //! | `BINDERY_DIFFERENTIAL_READS`, `_WRITES` | how many commands |
 //! | `BINDERY_DIFFERENTIAL_KEEP` | after how many differences to stop |
-//! | `BINDERY_DIFFERENTIAL_SKIP` | leave out commands that hold one of these words |
+//! | `BINDERY_DIFFERENTIAL_SKIP` | leave out commands that hold one of these texts, set apart by `\|` |
 
 mod filters;
 mod indexes;

@@ -138,6 +138,11 @@ fn kind(difference: &Difference) -> String {
     if let Some(at) = difference.fault.find("error ") {
         return difference.fault[at..].chars().take(40).collect();
     }
+    let codes: Vec<&str> =
+        difference.fault.split("\"code\": ").skip(1).map(|rest| &rest[..rest.len().min(5)]).collect();
+    if !codes.is_empty() {
+        return codes.join(" ");
+    }
     let command = difference.commands.last().map(Document::to_string).unwrap_or_default();
     let mut words: Vec<&str> = command
         .split(|c: char| !c.is_alphanumeric() && c != '$')
@@ -153,7 +158,7 @@ fn keep(command: &Document) -> bool {
     static SKIPPED: OnceLock<Vec<String>> = OnceLock::new();
     let skipped = SKIPPED.get_or_init(|| {
         variable("BINDERY_DIFFERENTIAL_SKIP")
-            .map(|words| words.split_whitespace().map(str::to_owned).collect())
+            .map(|words| words.split('|').map(str::to_owned).collect())
             .unwrap_or_default()
     });
     skipped.is_empty() || {
