@@ -9,12 +9,15 @@ use std::sync::Arc;
 use bindery_document::{DocBuf, Error, Result, code};
 
 use crate::collection::Collection;
+use crate::layout::LayoutCollection;
 
 /// What a name stands for.
 #[derive(Clone)]
 pub(crate) enum Entry {
     /// Documents and indexes.
     Collection(Arc<Collection>),
+    /// Logical documents, stored in another form.
+    Layout(Arc<LayoutCollection>),
     /// A pipeline over another collection or view.
     View(Arc<View>),
 }
@@ -91,6 +94,7 @@ impl Catalog {
     pub(crate) fn fork(&self) -> Catalog {
         let fork_entry = |entry: &Entry| match entry {
             Entry::Collection(collection) => Entry::Collection(Arc::new(collection.fork())),
+            Entry::Layout(layout) => Entry::Layout(Arc::new(layout.fork())),
             Entry::View(view) => Entry::View(Arc::clone(view)),
         };
         let fork_names = |names: &BTreeMap<String, Entry>| {

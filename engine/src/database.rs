@@ -11,9 +11,10 @@ use parking_lot::RwLock;
 use crate::catalog::{Catalog, Entry};
 use crate::clock::{Clock, ObjectIds};
 use crate::collection::Collection;
-use crate::command::{self, Request};
+use crate::command::{self, Request, Target};
 use crate::cursor::Cursors;
 use crate::execute::Scope;
+use crate::layout;
 use crate::namespace;
 use crate::trace::{Cx, Trace};
 
@@ -195,11 +196,27 @@ impl Inner {
         Ok(reply.finish())
     }
 
-    /// The collection with this name, if it is one.
+    /// The plain collection with this name, if it is one.
     pub(crate) fn collection(&self, database: &str, name: &str) -> Option<Arc<Collection>> {
         match self.catalog.read().get(database, name) {
             Some(Entry::Collection(collection)) => Some(Arc::clone(collection)),
             _ => None,
+        }
+    }
+
+    /// What a name stands for, the stored forms of collections with a layout included.
+    pub(crate) fn target(&self, database: &str, name: &str) -> Target {
+        let catalog = self.catalog.read();
+        match catalog.get(database, name) {
+            None => match layout::split_stored(name).map(|(base, rest)| (catalog.get(database, base), rest)) {
+                Some((Some(Entry::Layout(collection)), rest)) => {
+                    collection.stored_form(rest).map_or(Target::Absent, Target::Collection)
+                }
+                _ => Target::Absent,
+            },
+            Some(Entry::Layout(collection)) => Target::Layout(Arc::clone(collection)),
+            Some(Entry::Collection(collection)) => Target::Collection(Arc::clone(collection)),
+            Some(Entry::View(view)) => Target::View(Arc::clone(view)),
         }
     }
 

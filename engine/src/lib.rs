@@ -8,6 +8,7 @@
 //! execute/     questions compiled, planned and run on a snapshot
 //! write/       the write door: a record and its index entries change together, or not at all
 //! collection/  documents, indexes and options as one state
+//! layout/      logical documents, stored in another form
 //! catalog, cursor, clock, trace   names, open cursors, time and ids, what was touched
 //! ```
 
@@ -18,6 +19,7 @@ mod command;
 mod cursor;
 mod database;
 mod execute;
+mod layout;
 mod namespace;
 mod trace;
 pub mod typed;

@@ -16,6 +16,7 @@ use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use bindery_index::Records;
 
+use crate::trace::Cx;
 use crate::write::Scratch;
 
 pub(crate) use index::{Index, IndexMeta};
@@ -37,6 +38,14 @@ impl State {
     /// The position of the index with this name.
     pub(crate) fn index_named(&self, name: &str) -> Option<usize> {
         self.indexes.iter().position(|index| index.meta.spec.name == name)
+    }
+
+    /// Rebuilds records and indexes at full fill.
+    pub(crate) fn compact(&mut self, cx: &mut Cx<'_>) {
+        self.records.compact();
+        for index in &mut self.indexes {
+            index.tree.compact(&mut cx.visitor);
+        }
     }
 
     /// The index on `_id`, which every plain collection has.

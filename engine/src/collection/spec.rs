@@ -72,6 +72,11 @@ impl IndexSpec {
         }
     }
 
+    /// The specification of an index without options, named as drivers do.
+    pub(crate) fn plain(key: DocBuf) -> IndexSpec {
+        IndexSpec { name: index_name(key.doc()), key, ..IndexSpec::id() }
+    }
+
     /// Reads one element of `createIndexes`' array.
     ///
     /// # Errors

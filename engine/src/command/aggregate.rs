@@ -12,9 +12,10 @@ use parking_lot::Mutex;
 
 use super::args::Args;
 use super::{Request, Target, find, view};
-use crate::cursor::{FIRST_BATCH, Rows, ServerCursor, reply_first_batch};
+use crate::cursor::{Buffered, FIRST_BATCH, Rows, ServerCursor, reply_first_batch};
 use crate::database::Inner;
 use crate::execute::{Collections, FindRows, PlanStream, Question, SharedTrace, StreamRows};
+use crate::layout::{LayoutCollection, LayoutRows};
 use crate::trace::{Cx, Trace};
 
 const FIELDS: [&str; 14] = [
@@ -138,6 +139,9 @@ fn open(request: &Request<'_>, arguments: &Arguments<'_>, cx: &mut Cx<'_>) -> Re
             Target::Collection(collection) => {
                 around.over(&arguments.question, arguments.pipeline, Source::State(collection.snapshot()))?
             }
+            Target::Layout(collection) => {
+                around.over(&arguments.question, arguments.pipeline, Source::Layout(collection))?
+            }
             Target::View(found) => {
                 let resolved = view::resolve(request.server, request.database, name, &found)?;
                 view::check_collation(&found, arguments.question.collation)?;
@@ -163,6 +167,8 @@ pub(super) enum Source {
     Nothing,
     /// A collection's documents.
     State(Arc<crate::collection::State>),
+    /// The logical documents of a collection with a layout.
+    Layout(Arc<LayoutCollection>),
 }
 
 impl Around {
@@ -174,9 +180,10 @@ impl Around {
         collection: &str,
         collation: Option<&DocBuf>,
     ) -> Result<Box<dyn Stream>> {
-        let source = match self.server.collection(&self.database, collection) {
-            Some(collection) => Source::State(collection.snapshot()),
-            None => Source::Nothing,
+        let source = match self.server.target(&self.database, collection) {
+            Target::Collection(collection) => Source::State(collection.snapshot()),
+            Target::Layout(collection) => Source::Layout(collection),
+            Target::Absent | Target::View(_) => Source::Nothing,
         };
         let mut question = *question;
         question.collation = question.collation.or(collation.map(DocBuf::doc));
@@ -187,7 +194,7 @@ impl Around {
     pub(super) fn over(&self, question: &Question<'_>, pipeline: Doc<'_>, source: Source) -> Result<Box<dyn Stream>> {
         let state = match &source {
             Source::State(state) => Some(state),
-            Source::Nothing => None,
+            Source::Nothing | Source::Layout(_) => None,
         };
         let scope = self.server.scope();
         let collation = question.collation(state.map(|state| &**state))?;
@@ -208,7 +215,7 @@ impl Around {
         }
         let input: Box<dyn Stream> = match source {
             Source::Nothing => Box::new(Nothing),
-            Source::State(state) => {
+            source => {
                 let pushed = Pushed::of(pipeline);
                 let mut question = *question;
                 let filter = pushed.filter();
@@ -221,8 +228,14 @@ impl Around {
                     Box::new(Documents::default())
                 } else {
                     let mut untraced = bindery_index::Untraced;
-                    let rows = FindRows::open(&self.server, state, &question, &mut Cx::new(&mut untraced))?;
-                    Box::new(PlanStream::new(Box::new(rows), self.deadline, self.trace.clone()))
+                    let rows: Box<dyn Rows> = match source {
+                        Source::Nothing => Box::new(Buffered::new(Vec::new())),
+                        Source::State(state) => {
+                            Box::new(FindRows::open(&self.server, state, &question, &mut Cx::new(&mut untraced))?)
+                        }
+                        Source::Layout(collection) => Box::new(LayoutRows::open(&self.server, &collection, &question)?),
+                    };
+                    Box::new(PlanStream::new(rows, self.deadline, self.trace.clone()))
                 }
             }
         };

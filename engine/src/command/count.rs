@@ -6,6 +6,7 @@ use super::args::{Args, to_integer};
 use super::{Request, Target, find};
 use crate::collection::append_number;
 use crate::execute::{Question, count};
+use crate::layout;
 use crate::trace::Cx;
 
 const FIELDS: [&str; 7] = ["query", "limit", "skip", "hint", "collation", "fields", "planner"];
@@ -27,6 +28,7 @@ pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
             0
         }
         Target::View(view) => super::view::count(request, &view, name, &question, cx)?,
+        Target::Layout(collection) => layout::count(request.server, &collection, &question, cx)?,
         Target::Collection(collection) => count(request.server, &collection.snapshot(), &question, cx)?,
     };
     let mut reply = Builder::new();

@@ -11,6 +11,7 @@ use super::args::Args;
 use crate::catalog::{Entry, View};
 use crate::collection::{Collection, CollectionOptions, Index, IndexSpec, State};
 use crate::database::Inner;
+use crate::layout::LayoutCollection;
 use crate::namespace;
 use crate::trace::Cx;
 
@@ -53,7 +54,13 @@ pub(super) fn run(request: &Request<'_>, _cx: &mut Cx<'_>) -> Result<Builder> {
                 return Err(Error::new(code::INVALID_OPTIONS, "'pipeline' requires 'viewOn' to also be specified"));
             }
             let options = CollectionOptions::parse(&args)?;
-            Entry::Collection(Arc::new(new_collection(request.server, options)?))
+            match args.document("layout")? {
+                Some(declared) => {
+                    let collection = LayoutCollection::create(request.server, declared, options)?;
+                    Entry::Layout(Arc::new(collection))
+                }
+                None => Entry::Collection(Arc::new(new_collection(request.server, options)?)),
+            }
         }
     };
     request.server.catalog.write().insert(request.database, name, entry)?;
@@ -83,6 +90,10 @@ fn existing(request: &Request<'_>, name: &str) -> Result<Option<Arc<Collection>>
     match request.target(name) {
         super::Target::Absent => Ok(None),
         super::Target::Collection(collection) => Ok(Some(collection)),
+        super::Target::Layout(_) => Err(Error::new(
+            code::ILLEGAL_OPERATION,
+            format!("{} has a layout and is not written to as a plain collection", request.namespace(name)),
+        )),
         super::Target::View(_) => Err(super::not_on_a_view(&request.namespace(name))),
     }
 }

@@ -6,6 +6,7 @@ use super::args::Args;
 use super::statements::{WriteErrors, check_batch_size, is_ordered};
 use super::{Request, Target, find, not_on_a_view};
 use crate::execute::{Question, matching_records};
+use crate::layout;
 use crate::trace::Cx;
 use crate::write;
 
@@ -74,6 +75,7 @@ fn delete(request: &Request<'_>, name: &str, statement: &Statement<'_>, cx: &mut
             statement.question.compile(&request.server.scope(), None)?;
             return Ok(0);
         }
+        Target::Layout(collection) => return layout::delete(request, &collection, &statement.question, cx),
         Target::Collection(collection) => collection,
     };
     let mut guard = collection.lock_for_writing();

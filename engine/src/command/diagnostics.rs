@@ -9,7 +9,8 @@ use bindery_index::TreeStats;
 use super::args::{Args, OUT_OF_RANGE};
 use super::{Request, Target, not_on_a_view};
 use crate::catalog::Entry;
-use crate::collection::{State, append_number};
+use crate::collection::{Index, State, append_number};
+use crate::layout;
 use crate::trace::Cx;
 use crate::write;
 
@@ -31,6 +32,7 @@ pub(super) fn coll_stats(request: &Request<'_>, _cx: &mut Cx<'_>) -> Result<Buil
                 reply.close(open);
             }
         }
+        Target::Layout(collection) => layout::show_stats(&mut reply, &collection, scale),
         Target::Collection(collection) => show_collection(&mut reply, &collection.snapshot(), scale),
     }
     append_number(&mut reply, "scaleFactor", scale);
@@ -74,7 +76,8 @@ fn show_collection(reply: &mut Builder, state: &State, scale: u64) {
     reply.close(sizes);
 }
 
-fn show_tree(reply: &mut Builder, name: &str, stats: &TreeStats) {
+/// Appends what a tree occupies.
+pub(crate) fn show_tree(reply: &mut Builder, name: &str, stats: &TreeStats) {
     let open = reply.open_document(name);
     append_number(reply, "entries", stats.entries);
     append_number(reply, "height", u64::from(stats.height));
@@ -97,6 +100,17 @@ pub(super) fn db_stats(request: &Request<'_>, _cx: &mut Cx<'_>) -> Result<Builde
     for (_, entry) in request.server.catalog.read().entries(request.database) {
         match entry {
             Entry::View(_) => views += 1,
+            Entry::Layout(layout) => {
+                let moment = layout.snapshot();
+                collections += 1;
+                objects += layout::logical_count(&moment, layout);
+                for (_, state) in moment.parts() {
+                    data += state.records.data_bytes();
+                    storage += state.records.stats().bytes();
+                    indexes += state.indexes.len() as u64;
+                    index_bytes += state.indexes.iter().map(|index| index.tree.stats().bytes()).sum::<u64>();
+                }
+            }
             Entry::Collection(collection) => {
                 let state = collection.snapshot();
                 collections += 1;
@@ -149,25 +163,48 @@ pub(super) fn validate(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder
                 format!("Collection '{}' does not exist to validate.", request.namespace(name)),
             ));
         }
+        Target::Layout(collection) => {
+            let moment = collection.snapshot();
+            let found = layout::validate(&moment, &collection, cx)?;
+            return Ok(show_faults(request, name, layout::logical_count(&moment, &collection), &moment.parts(), &found));
+        }
         Target::Collection(collection) => collection,
     };
     let state = collection.snapshot();
     let found = write::validate(&state, cx)?;
+    Ok(show_faults(request, name, state.records.len(), &[(String::new(), &state)], &found))
+}
+
+/// What `validate` replies. The parts of a collection are more than one where it has a layout; each has what
+/// its indexes' names end in.
+fn show_faults(
+    request: &Request<'_>,
+    name: &str,
+    count: u64,
+    parts: &[(String, &State)],
+    found: &[write::Fault],
+) -> Builder {
+    let indexes = || {
+        let of_part = |(suffix, state): &'_ (String, &'_ State)| {
+            let entry = |index: &Index| (format!("{}{suffix}", index.meta.spec.name), index.tree.len());
+            state.indexes.iter().map(entry).collect::<Vec<_>>()
+        };
+        parts.iter().flat_map(of_part).collect::<Vec<_>>()
+    };
     let mut reply = Builder::new();
     reply.append("ns", request.namespace(name).as_str());
     reply.append("nInvalidDocuments", 0);
-    append_number(&mut reply, "nrecords", state.records.len());
-    append_number(&mut reply, "nIndexes", state.indexes.len() as u64);
+    append_number(&mut reply, "nrecords", count);
+    append_number(&mut reply, "nIndexes", indexes().len() as u64);
     let keys = reply.open_document("keysPerIndex");
-    for index in &state.indexes {
-        append_number(&mut reply, &index.meta.spec.name, index.tree.len());
+    for (index, entries) in indexes() {
+        append_number(&mut reply, &index, entries);
     }
     reply.close(keys);
     let details = reply.open_document("indexDetails");
-    for index in &state.indexes {
-        let name = index.meta.spec.name.as_str();
-        let open = reply.open_document(name);
-        reply.append("valid", !found.iter().any(|fault| fault.index.as_deref() == Some(name)));
+    for (index, _) in indexes() {
+        let open = reply.open_document(&index);
+        reply.append("valid", !found.iter().any(|fault| fault.index.as_ref() == Some(&index)));
         reply.close(open);
     }
     reply.close(details);
@@ -180,7 +217,7 @@ pub(super) fn validate(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder
         reply.append_index(i, fault.message.as_str());
     }
     reply.close(errors);
-    Ok(reply)
+    reply
 }
 
 /// Rebuilds records and indexes at full fill.
@@ -191,22 +228,22 @@ pub(super) fn compact(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder>
     let collection = match request.target(name) {
         Target::View(_) => return Err(not_on_a_view(&request.namespace(name))),
         Target::Absent => return Err(Error::new(code::NAMESPACE_NOT_FOUND, "collection does not exist")),
+        Target::Layout(collection) => return Ok(show_freed(layout::compact(&collection, cx))),
         Target::Collection(collection) => collection,
     };
-    let bytes = |state: &State| {
-        state.records.stats().bytes() + state.indexes.iter().map(|index| index.tree.stats().bytes()).sum::<u64>()
-    };
     let guard = collection.lock_for_writing();
-    let before = bytes(&guard.peek());
+    let before = layout::bytes(&guard.peek());
     // The work is done on a copy, so that readers go on meanwhile.
     let mut compacted = State::clone(&guard.peek());
-    compacted.records.compact();
-    for index in &mut compacted.indexes {
-        index.tree.compact(&mut cx.visitor);
-    }
-    let after = bytes(&compacted);
+    compacted.compact(cx);
+    let after = layout::bytes(&compacted);
     *guard.change().get() = compacted;
+    Ok(show_freed((before, after)))
+}
+
+/// What `compact` replies, of the bytes before and after.
+fn show_freed((before, after): (u64, u64)) -> Builder {
     let mut reply = Builder::new();
     reply.append("bytesFreed", Value::Int64(i64::try_from(before.saturating_sub(after)).unwrap_or(0)));
-    Ok(reply)
+    reply
 }

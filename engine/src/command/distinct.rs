@@ -5,6 +5,7 @@ use bindery_document::{Builder, Error, Result};
 use super::args::Args;
 use super::{Request, Target, count, find};
 use crate::execute::{Question, distinct};
+use crate::layout;
 use crate::trace::Cx;
 
 const FIELDS: [&str; 4] = ["key", "query", "collation", "planner"];
@@ -26,6 +27,7 @@ pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
             Vec::new()
         }
         Target::View(view) => super::view::distinct(request, &view, name, key, &question, cx)?,
+        Target::Layout(collection) => layout::distinct(request.server, &collection, key, &question, cx)?,
         Target::Collection(collection) => distinct(request.server, &collection.snapshot(), key, &question, cx)?,
     };
     let mut reply = Builder::new();

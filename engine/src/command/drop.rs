@@ -17,6 +17,9 @@ pub(super) fn run(request: &Request<'_>, _cx: &mut Cx<'_>) -> Result<Builder> {
         Some(Entry::Collection(collection)) => {
             reply.append("nIndexesWas", collection.snapshot().indexes.len() as i32);
         }
+        Some(Entry::Layout(layout)) => {
+            reply.append("nIndexesWas", layout.stored.snapshot().indexes.len() as i32);
+        }
         Some(Entry::View(_)) => {}
     }
     reply.append("ns", request.namespace(name).as_str());

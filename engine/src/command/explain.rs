@@ -16,6 +16,7 @@ use super::find::FindArgs;
 use super::{Request, Target};
 use crate::collection::{State, append_number};
 use crate::execute::{Question, Stage, build, choose, show_plan};
+use crate::layout;
 use crate::trace::{Cx, Trace};
 
 /// How much is told.
@@ -57,14 +58,33 @@ pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
     };
     let (question, purpose, top) = question(name, command)?;
     let collection = inner.collection_name()?;
-    let state = match inner.target(collection) {
-        Target::Collection(collection) => Some(collection.snapshot()),
-        Target::Absent => None,
+    let scope = request.server.scope();
+    let mut asked = None;
+    let (state, mut query) = match inner.target(collection) {
+        Target::Collection(collection) => {
+            let state = collection.snapshot();
+            let query = question.compile(&scope, Some(&state))?;
+            (Some(state), query)
+        }
+        // What is planned and run is the question to the stored documents.
+        Target::Layout(collection) => {
+            let compiled = layout::Asked::compile(request.server, &collection.layout, &question)?;
+            let query = compiled.stored.clone();
+            asked = Some((collection.layout.name(), compiled));
+            (Some(collection.snapshot().stored), query)
+        }
+        Target::Absent => (None, question.compile(&scope, None)?),
         Target::View(_) => return Err(super::not_on_a_view(&inner.namespace(collection))),
     };
+    if asked.is_none() || purpose == Purpose::Count && asked.as_ref().is_some_and(|(_, asked)| asked.exact) {
+        query.purpose = purpose;
+    }
     let mut reply = Builder::new();
     reply.append("explainVersion", "1");
-    explain(&inner, collection, state.as_ref(), &question, purpose, top, verbosity, &mut reply, cx)?;
+    explain(&inner, collection, state.as_ref(), &query, top, verbosity, &mut reply, cx)?;
+    if let Some((name, asked)) = asked {
+        asked.show(name, &mut reply);
+    }
     reply.append("command", Value::Document(command));
     Ok(reply)
 }
@@ -130,18 +150,15 @@ fn explain(
     request: &Request<'_>,
     collection: &str,
     state: Option<&Arc<State>>,
-    question: &Question<'_>,
-    purpose: Purpose,
+    query: &Query,
     top: Top,
     verbosity: Verbosity,
     reply: &mut Builder,
     cx: &mut Cx<'_>,
 ) -> Result<()> {
-    let mut query = question.compile(&request.server.scope(), state.map(|state| &**state))?;
-    query.purpose = purpose;
     let fast_count = top == Top::Count && *query.filter == Filter::AlwaysTrue && query.hint.is_none();
     let planned = match state {
-        Some(state) => choose(state, &query, request.server.planner)?,
+        Some(state) => choose(state, query, request.server.planner)?,
         None => Planned { winner: Plan::Eof, rejected: Vec::new() },
     };
     let empty = empty_state(request)?;
@@ -175,7 +192,7 @@ fn explain(
         let mut returned = 0;
         while !fast_count && stage.advance(state, &mut inner)? {
             returned += 1;
-            if question.limit.is_some_and(|limit| returned >= limit) && top == Top::Update {
+            if query.limit.is_some_and(|limit| returned >= limit) && top == Top::Update {
                 break;
             }
         }
@@ -194,7 +211,7 @@ fn explain(
         }
         reply.close(stats);
         drop(stage);
-        show_bindery(&trace, &warnings(&query, &planned.winner), reply);
+        show_bindery(&trace, &warnings(query, &planned.winner), reply);
     }
     Ok(())
 }

@@ -9,6 +9,7 @@ use super::{Request, Target};
 use crate::cursor::{Buffered, FIRST_BATCH, Rows, ServerCursor, reply_first_batch};
 use crate::database::Inner;
 use crate::execute::{FindRows, Question};
+use crate::layout::LayoutRows;
 use crate::namespace;
 use crate::trace::Cx;
 
@@ -129,6 +130,12 @@ fn open(request: &Request<'_>, name: &str, args: &FindArgs<'_>, cx: &mut Cx<'_>)
     cx.limit_time(args.question.max_time_ms);
     match request.target(name) {
         Target::View(view) => super::view::find(request, &view, name, &args.question, cx).map(Some),
+        Target::Layout(collection) => {
+            if args.tailable {
+                return Err(not_capped(&request.namespace(name)));
+            }
+            Ok(Some(Box::new(LayoutRows::open(request.server, &collection, &args.question)?)))
+        }
         Target::Absent => {
             // The question is still checked, so that a wrong one is wrong without a collection too.
             args.question.compile(&request.server.scope(), None)?;
@@ -137,17 +144,18 @@ fn open(request: &Request<'_>, name: &str, args: &FindArgs<'_>, cx: &mut Cx<'_>)
         Target::Collection(collection) => {
             let state = collection.snapshot();
             if args.tailable && state.options.capped.is_none() {
-                return Err(Error::new(
-                    code::BAD_VALUE,
-                    format!(
-                        "error processing query: tailable cursor requested on non capped collection {}",
-                        request.namespace(name)
-                    ),
-                ));
+                return Err(not_capped(&request.namespace(name)));
             }
             Ok(Some(Box::new(FindRows::open(request.server, state, &args.question, cx)?)))
         }
     }
+}
+
+fn not_capped(namespace: &str) -> Error {
+    Error::new(
+        code::BAD_VALUE,
+        format!("error processing query: tailable cursor requested on non capped collection {namespace}"),
+    )
 }
 
 /// A hint: an index's name, its key, or `{$natural: 1}`.

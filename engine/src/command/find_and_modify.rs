@@ -8,6 +8,7 @@ use super::update::{Compiled, Statement, array_filters};
 use super::{Request, Target, create, find, not_on_a_view};
 use crate::collection::{State, WriteGuard};
 use crate::execute::{Question, matching_records, project};
+use crate::layout;
 use crate::trace::Cx;
 use crate::write;
 
@@ -27,21 +28,21 @@ const FIELDS: [&str; 13] = [
     "planner",
 ];
 
-struct Arguments<'a> {
-    statement: Statement<'a>,
-    remove: bool,
-    new: bool,
+pub(crate) struct Arguments<'a> {
+    pub(crate) statement: Statement<'a>,
+    pub(crate) remove: bool,
+    pub(crate) new: bool,
     fields: Option<Doc<'a>>,
-    bypass: bool,
+    pub(crate) bypass: bool,
 }
 
 /// What was done, as `lastErrorObject` shows it.
 #[derive(Default)]
-struct Outcome {
-    n: i32,
-    updated_existing: Option<bool>,
-    upserted: Option<OwnedValue>,
-    value: Option<DocBuf>,
+pub(crate) struct Outcome {
+    pub(crate) n: i32,
+    pub(crate) updated_existing: Option<bool>,
+    pub(crate) upserted: Option<OwnedValue>,
+    pub(crate) value: Option<DocBuf>,
 }
 
 pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
@@ -108,6 +109,10 @@ fn modify(request: &Request<'_>, name: &str, arguments: &Arguments<'_>, cx: &mut
     let none = || Outcome { updated_existing: (!arguments.remove).then_some(false), ..Outcome::default() };
     let collection = match request.target(name) {
         Target::View(_) => return Err(not_on_a_view(&request.namespace(name))),
+        Target::Layout(collection) => {
+            let wanted = shape(request, arguments, None)?;
+            return layout::find_and_modify(request, &collection, arguments, wanted.as_ref(), cx);
+        }
         Target::Collection(collection) => collection,
         Target::Absent if statement.upsert => create::open_or_create(request, name)?,
         Target::Absent => {

@@ -1,11 +1,14 @@
 //! `createIndexes`, `dropIndexes` and `listIndexes`.
 
+use std::sync::Arc;
+
 use bindery_document::{Builder, Doc, DocBuf, Error, Result, Value, code};
 
 use super::args::Args;
 use super::{Request, Target, create, list, not_on_a_view};
 use crate::collection::{Index, IndexSpec, State, same_documents};
 use crate::cursor::{Buffered, ServerCursor, reply_first_batch};
+use crate::layout;
 use crate::trace::Cx;
 use crate::write;
 
@@ -40,7 +43,13 @@ pub(super) fn create(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> 
         return Err(not_on_a_view(&request.namespace(name)));
     }
     let created = matches!(request.target(name), Target::Absent);
-    let collection = create::open_or_create(request, name)?;
+    let collection = match request.target(name) {
+        Target::Layout(layout) => {
+            specs.iter_mut().try_for_each(|spec| layout::translate_index(&layout, spec))?;
+            Arc::clone(&layout.stored)
+        }
+        _ => create::open_or_create(request, name)?,
+    };
     let guard = collection.lock_for_writing();
     let before = guard.peek().indexes.len();
     let mut indexes = Vec::new();
@@ -122,12 +131,13 @@ fn is_there(state: &State, new: &[Index], spec: &IndexSpec) -> Result<bool> {
 pub(super) fn drop(request: &Request<'_>, _cx: &mut Cx<'_>) -> Result<Builder> {
     let args = Args::of_command("dropIndexes", request.command, &["index"])?;
     let name = request.collection_name()?;
-    let collection = match request.target(name) {
+    let (collection, fixed) = match request.target(name) {
         Target::Absent => {
             return Err(Error::new(code::NAMESPACE_NOT_FOUND, format!("ns not found {}", request.namespace(name))));
         }
         Target::View(_) => return Err(not_on_a_view(&request.namespace(name))),
-        Target::Collection(collection) => collection,
+        Target::Layout(layout) => (Arc::clone(&layout.stored), layout.fixed_indexes()),
+        Target::Collection(collection) => (collection, 1),
     };
     let guard = collection.lock_for_writing();
     let state = guard.snapshot();
@@ -136,7 +146,7 @@ pub(super) fn drop(request: &Request<'_>, _cx: &mut Cx<'_>) -> Result<Builder> {
     match args.required_or_null("index")? {
         Value::String(text) if text.as_str() == "*" => {
             all = true;
-            dropped.extend(1..state.indexes.len());
+            dropped.extend(fixed..state.indexes.len());
         }
         Value::String(text) => dropped.push(droppable_by_name(&state, text.as_str())?),
         Value::Document(key) => dropped.push(droppable_by_key(&state, key)?),
@@ -149,6 +159,9 @@ pub(super) fn drop(request: &Request<'_>, _cx: &mut Cx<'_>) -> Result<Builder> {
             }
         }
         other => return Err(args.mismatch("index", other.kind(), "string")),
+    }
+    if dropped.iter().any(|&position| position < fixed) {
+        return Err(Error::new(code::INVALID_OPTIONS, "cannot drop an index that the layout rests on"));
     }
     let before = state.indexes.len();
     std::mem::drop(state);
@@ -206,6 +219,9 @@ pub(super) fn list(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
             ));
         }
         Target::View(_) => return Err(not_on_a_view(&request.namespace(name))),
+        Target::Layout(layout) => {
+            layout.stored.snapshot().indexes.iter().map(|index| shown(&index.meta.spec)).collect()
+        }
         Target::Collection(collection) => {
             collection.snapshot().indexes.iter().map(|index| shown(&index.meta.spec)).collect()
         }

@@ -9,6 +9,7 @@ use super::args::Args;
 use super::statements::{WriteErrors, check_batch_size, is_ordered};
 use super::{Request, Target, create, not_on_a_view};
 use crate::database::Inner;
+use crate::layout;
 use crate::trace::Cx;
 use crate::write;
 
@@ -33,6 +34,22 @@ pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
     if let Target::View(_) = request.target(name) {
         // The server reports this per statement, not for the command.
         errors.push(0, not_on_a_view(&request.namespace(name)));
+    } else if let Target::Layout(collection) = request.target(name) {
+        let mut writer = collection.lock_for_writing();
+        for (position, element) in documents.iter().enumerate() {
+            cx.step()?;
+            let outcome = prepare(request.server, Doc::from_stored(element.bytes))
+                .and_then(|document| layout::insert(&mut writer, Doc::from_stored(&document), bypass, cx));
+            match outcome {
+                Ok(()) => inserted += 1,
+                Err(error) => {
+                    errors.push(position, request.name_namespace(error, name));
+                    if ordered {
+                        break;
+                    }
+                }
+            }
+        }
     } else {
         let collection = create::open_or_create(request, name)?;
         let mut guard = collection.lock_for_writing();

@@ -6,7 +6,9 @@ use bindery_query::filter::{Filter, ParseContext};
 use super::Request;
 use super::args::Args;
 use crate::catalog::Entry;
+use crate::collection::State;
 use crate::cursor::{Buffered, ServerCursor, reply_first_batch};
+use crate::layout;
 use crate::trace::Cx;
 
 /// Collections and views, as documents that a filter may choose from.
@@ -86,6 +88,7 @@ fn entry_bytes(entry: &Entry) -> u64 {
             let state = collection.snapshot();
             state.records.stats().bytes() + state.indexes.iter().map(|index| index.tree.stats().bytes()).sum::<u64>()
         }
+        Entry::Layout(layout) => layout.snapshot().parts().iter().map(|(_, state)| layout::bytes(state)).sum(),
         Entry::View(_) => 0,
     }
 }
@@ -96,19 +99,11 @@ fn describe(name: &str, entry: &Entry) -> DocBuf {
     match entry {
         Entry::Collection(collection) => {
             let state = collection.snapshot();
-            row.append("type", "collection");
-            let options = row.open_document("options");
-            state.options.show(&mut row);
-            row.close(options);
-            let info = row.open_document("info");
-            row.append("readOnly", false);
-            row.append("uuid", Value::Binary { subtype: 4, bytes: &collection.uuid });
-            row.close(info);
-            if let Some(index) = state.id_index() {
-                let id = row.open_document("idIndex");
-                index.meta.spec.show(&mut row);
-                row.close(id);
-            }
+            describe_collection(&mut row, &collection.uuid, &state, &|row| state.options.show(row));
+        }
+        Entry::Layout(layout) => {
+            let moment = layout.snapshot();
+            describe_collection(&mut row, &layout.uuid, &moment.stored, &|row| layout.show_options(row));
         }
         Entry::View(view) => {
             row.append("type", "view");
@@ -119,6 +114,22 @@ fn describe(name: &str, entry: &Entry) -> DocBuf {
         }
     }
     row.finish()
+}
+
+fn describe_collection(row: &mut Builder, uuid: &[u8; 16], state: &State, show_options: &dyn Fn(&mut Builder)) {
+    row.append("type", "collection");
+    let options = row.open_document("options");
+    show_options(row);
+    row.close(options);
+    let info = row.open_document("info");
+    row.append("readOnly", false);
+    row.append("uuid", Value::Binary { subtype: 4, bytes: uuid });
+    row.close(info);
+    if let Some(index) = state.id_index() {
+        let id = row.open_document("idIndex");
+        index.meta.spec.show(row);
+        row.close(id);
+    }
 }
 
 fn only_name_and_type(row: Doc<'_>) -> DocBuf {

@@ -24,17 +24,23 @@ mod update;
 mod view;
 
 pub(crate) use aggregate::open_aggregate;
+pub(crate) use create::new_collection;
+pub(crate) use diagnostics::show_tree;
 pub(crate) use find::open_find;
+pub(crate) use find_and_modify::{Arguments as ModifyArguments, Outcome as ModifyOutcome};
+pub(crate) use insert::prepare;
 pub(crate) use statements::MAX_BATCH;
 pub(crate) use view::open_view;
+pub(crate) use update::{Compiled, Outcome as UpdateOutcome, Statement};
 
 use std::sync::Arc;
 
 use bindery_document::{Builder, Doc, Error, Result, Value, code};
 
-use crate::catalog::{Entry, View};
+use crate::catalog::View;
 use crate::collection::Collection;
 use crate::database::Inner;
+use crate::layout::{self, LayoutCollection};
 use crate::namespace;
 use crate::trace::Cx;
 
@@ -92,8 +98,44 @@ const COMMANDS: &[(&str, Run)] = &[
 /// 59 if there is no such command; else what the command says.
 pub(crate) fn run(name: &str, request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
     match COMMANDS.binary_search_by(|(known, _)| (*known).cmp(name)) {
-        Ok(at) => COMMANDS[at].1(request, cx),
+        Ok(at) => {
+            check_read_only(name, request)?;
+            COMMANDS[at].1(request, cx)
+        }
         Err(_) => Err(Error::new(code::COMMAND_NOT_FOUND, format!("no such command: '{name}'"))),
+    }
+}
+
+/// Commands that change their collection.
+const WRITES: [&str; 15] = [
+    "collMod",
+    "compact",
+    "create",
+    "createIndexes",
+    "delete",
+    "deleteIndexes",
+    "drop",
+    "dropIndexes",
+    "findAndModify",
+    "findandmodify",
+    "insert",
+    "reIndex",
+    "renameCollection",
+    "truncate",
+    "update",
+];
+
+/// The stored form of a collection with a layout changes through the logical collection only.
+///
+/// # Errors
+/// 20 for a command that would write to a stored form.
+fn check_read_only(name: &str, request: &Request<'_>) -> Result<()> {
+    let Some(Value::String(target)) = request.command.first().map(|e| e.value()) else { return Ok(()) };
+    match layout::split_stored(target.as_str()) {
+        Some((base, _)) if WRITES.contains(&name) && matches!(request.target(base), Target::Layout(_)) => {
+            Err(layout::read_only(&request.namespace(target.as_str())))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -103,6 +145,8 @@ pub(crate) enum Target {
     Absent,
     /// A collection.
     Collection(Arc<Collection>),
+    /// A collection with a layout.
+    Layout(Arc<LayoutCollection>),
     /// A view.
     View(Arc<View>),
 }
@@ -138,11 +182,7 @@ impl<'a> Request<'a> {
 
     /// What the name stands for.
     pub(crate) fn target(&self, name: &str) -> Target {
-        match self.server.catalog.read().get(self.database, name) {
-            None => Target::Absent,
-            Some(Entry::Collection(collection)) => Target::Collection(Arc::clone(collection)),
-            Some(Entry::View(view)) => Target::View(Arc::clone(view)),
-        }
+        self.server.target(self.database, name)
     }
 }
 

@@ -4,13 +4,14 @@ use bindery_document::{Builder, Doc, DocBuf, Error, OwnedValue, Result, Value, c
 use bindery_index::RecordId;
 use bindery_query::expression;
 use bindery_query::filter::Filter;
-use bindery_query::update::{self, Now, Options, Update};
+use bindery_query::update::{self, Applied, Now, Options, Update};
 
 use super::args::Args;
 use super::statements::{WriteErrors, check_batch_size, is_ordered};
 use super::{Request, Target, create, find, insert, not_on_a_view};
 use crate::collection::{State, WriteGuard};
 use crate::execute::{Question, matching_records};
+use crate::layout;
 use crate::trace::Cx;
 use crate::write::{self, Changed};
 
@@ -24,21 +25,21 @@ const STATEMENT_FIELDS: [&str; 9] =
     ["q", "u", "c", "multi", "upsert", "upsertSupplied", "arrayFilters", "collation", "hint"];
 
 /// One statement, read but not compiled.
-pub(super) struct Statement<'a> {
-    pub(super) question: Question<'a>,
-    pub(super) update: Value<'a>,
-    pub(super) constants: Option<Doc<'a>>,
-    pub(super) array_filters: Vec<Doc<'a>>,
-    pub(super) multi: bool,
-    pub(super) upsert: bool,
+pub(crate) struct Statement<'a> {
+    pub(crate) question: Question<'a>,
+    pub(crate) update: Value<'a>,
+    pub(crate) constants: Option<Doc<'a>>,
+    pub(crate) array_filters: Vec<Doc<'a>>,
+    pub(crate) multi: bool,
+    pub(crate) upsert: bool,
 }
 
 /// What a statement did.
 #[derive(Default)]
-struct Outcome {
-    matched: u64,
-    modified: u64,
-    upserted: Option<OwnedValue>,
+pub(crate) struct Outcome {
+    pub(crate) matched: u64,
+    pub(crate) modified: u64,
+    pub(crate) upserted: Option<OwnedValue>,
 }
 
 pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
@@ -141,6 +142,9 @@ fn update_statement(
 ) -> Result<()> {
     let collection = match request.target(name) {
         Target::View(_) => return Err(not_on_a_view(&request.namespace(name))),
+        Target::Layout(collection) => {
+            return layout::update(request, &collection, statement, bypass, outcome, cx);
+        }
         Target::Collection(collection) => collection,
         Target::Absent if statement.upsert => create::open_or_create(request, name)?,
         Target::Absent => {
@@ -192,7 +196,7 @@ fn define_constants(constants: Option<Doc<'_>>, context: &mut expression::ParseC
 }
 
 /// A statement's filter and update, compiled.
-pub(super) struct Compiled {
+pub(crate) struct Compiled {
     filter: Filter,
     update: Update,
     now: Now,
@@ -201,7 +205,7 @@ pub(super) struct Compiled {
 impl Compiled {
     /// # Errors
     /// What the languages say.
-    pub(super) fn new(request: &Request<'_>, statement: &Statement<'_>, state: Option<&State>) -> Result<Compiled> {
+    pub(crate) fn new(request: &Request<'_>, statement: &Statement<'_>, state: Option<&State>) -> Result<Compiled> {
         let scope = request.server.scope();
         let collation = statement.question.collation(state)?;
         let context = statement.question.context(&scope, collation.clone())?;
@@ -246,18 +250,33 @@ impl Compiled {
             let Some(bytes) = state.records.get(record_id, &mut cx.visitor) else {
                 return Ok(false);
             };
-            let document = Doc::from_stored(bytes);
-            let matched = match self.update.needs_position() {
-                true => self.filter.matches_at(document)?.1.map(|position| position as usize),
-                false => None,
-            };
-            self.update.apply(document, matched, self.now, buffer)?
+            self.apply_to(Doc::from_stored(bytes), buffer)?
         };
         if applied.modified {
             let changed = Changed::By(&self.update, applied.changes);
             write::update(guard, record_id, Doc::from_stored(buffer), changed, bypass, cx)?;
         }
         Ok(applied.modified)
+    }
+
+    /// Updates a document that matches, on its own. The new version is left in `buffer`.
+    ///
+    /// # Errors
+    /// What the update says.
+    pub(crate) fn apply_to(&self, document: Doc<'_>, buffer: &mut Vec<u8>) -> Result<Applied> {
+        let matched = match self.update.needs_position() {
+            true => self.filter.matches_at(document)?.1.map(|position| position as usize),
+            false => None,
+        };
+        self.update.apply(document, matched, self.now, buffer)
+    }
+
+    /// The document that the filter and the update describe, for an upsert.
+    ///
+    /// # Errors
+    /// What the update says.
+    pub(crate) fn new_document(&self) -> Result<DocBuf> {
+        self.update.upsert(&self.filter, self.now)
     }
 
     /// Inserts the document that the filter and the update describe; gives its `_id` and itself.
@@ -271,7 +290,7 @@ impl Compiled {
         bypass: bool,
         cx: &mut Cx<'_>,
     ) -> Result<(OwnedValue, DocBuf)> {
-        let document = self.update.upsert(&self.filter, self.now)?;
+        let document = self.new_document()?;
         let prepared = insert::prepare(request.server, document.doc())?;
         let document = Doc::from_stored(&prepared);
         write::insert(guard, document, bypass, cx)?;

@@ -16,9 +16,10 @@ use parking_lot::Mutex;
 
 use super::open::{build, choose};
 use super::rows::FindRows;
-use crate::catalog::Entry;
+use crate::command::Target;
 use crate::cursor::Rows;
 use crate::database::Inner;
+use crate::layout::LayoutRows;
 use crate::trace::{Cx, Trace};
 
 /// What a pipeline's sources record into, if anybody measures.
@@ -117,10 +118,16 @@ impl Foreign for Collections {
         filter: Option<&Filter>,
         parameters: &Arc<[Option<OwnedValue>]>,
     ) -> Result<Box<dyn Stream>> {
-        let entry = self.server.catalog.read().get(&self.database, collection).cloned();
-        let rows: Box<dyn Rows> = match entry {
-            None => return Ok(Box::new(Nothing)),
-            Some(Entry::Collection(collection)) => {
+        let rows: Box<dyn Rows> = match self.server.target(&self.database, collection) {
+            Target::Absent => return Ok(Box::new(Nothing)),
+            Target::Layout(collection) => {
+                let filter = filter.cloned().unwrap_or(Filter::AlwaysTrue);
+                let rows = LayoutRows::unfiltered(&self.server, &collection, &filter)?;
+                let parameters = Arc::clone(parameters);
+                let stream = Box::new(PlanStream::new(Box::new(rows), self.deadline, self.trace.clone()));
+                return Ok(Box::new(Filtered { stream, filter, parameters }));
+            }
+            Target::Collection(collection) => {
                 let state = collection.snapshot();
                 let query = Query {
                     filter: Arc::new(filter.cloned().unwrap_or(Filter::AlwaysTrue)),
@@ -140,7 +147,7 @@ impl Foreign for Collections {
                 let stage = build(&state, plan);
                 Box::new(FindRows::of_stage(state, stage))
             }
-            Some(Entry::View(view)) => {
+            Target::View(view) => {
                 let stream = crate::command::open_view(self, &view, collection)?;
                 let Some(filter) = filter else { return Ok(stream) };
                 return Ok(Box::new(Filtered { stream, filter: filter.clone(), parameters: Arc::clone(parameters) }));

@@ -17,7 +17,8 @@ pub(crate) use build::build_index;
 pub(crate) use delete::delete;
 pub(crate) use insert::insert;
 pub(crate) use update::{Changed, update};
-pub(crate) use validate::validate;
+pub(crate) use validate::{Fault, validate};
+pub(crate) use validator::{check_insert, check_update};
 
 use bindery_index::key::KeyBuilder;
 use bindery_index::keygen::Keys;

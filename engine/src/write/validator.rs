@@ -8,7 +8,7 @@ use crate::collection::{CollectionOptions, ValidationAction, ValidationLevel};
 
 /// # Errors
 /// 121 for a document that does not match.
-pub(super) fn check_insert(options: &CollectionOptions, document: Doc<'_>) -> Result<()> {
+pub(crate) fn check_insert(options: &CollectionOptions, document: Doc<'_>) -> Result<()> {
     match options.validation_level.unwrap_or_default() {
         ValidationLevel::Off => Ok(()),
         ValidationLevel::Strict | ValidationLevel::Moderate => check(options, document),
@@ -17,7 +17,7 @@ pub(super) fn check_insert(options: &CollectionOptions, document: Doc<'_>) -> Re
 
 /// # Errors
 /// 121 for a document that does not match; with the moderate level only if it did before.
-pub(super) fn check_update(options: &CollectionOptions, before: Doc<'_>, after: Doc<'_>) -> Result<()> {
+pub(crate) fn check_update(options: &CollectionOptions, before: Doc<'_>, after: Doc<'_>) -> Result<()> {
     match options.validation_level.unwrap_or_default() {
         ValidationLevel::Off => Ok(()),
         ValidationLevel::Strict => check(options, after),

@@ -1,0 +1,52 @@
+//! `count` and `distinct` on logical documents.
+
+use bindery_document::{OwnedValue, Result};
+use bindery_query::plan::Purpose;
+
+use super::source::{Asked, Source};
+use super::{LayoutCollection, LayoutRows};
+use crate::database::Inner;
+use crate::execute::{Question, build, choose, distinct_of_rows, run_count};
+use crate::trace::Cx;
+
+/// The number of documents that match, skip and limit applied.
+///
+/// # Errors
+/// What the languages, the planner and the time limit say.
+pub(crate) fn count(
+    server: &Inner,
+    collection: &LayoutCollection,
+    question: &Question<'_>,
+    cx: &mut Cx<'_>,
+) -> Result<u64> {
+    let mut asked = Asked::compile(server, &collection.layout, question)?;
+    if asked.exact {
+        // What is counted is stored documents, perhaps by their index entries alone.
+        asked.stored.purpose = Purpose::Count;
+        let moment = collection.snapshot();
+        let mut stage = build(&moment.stored, choose(&moment.stored, &asked.stored, server.planner)?.winner);
+        return run_count(&mut stage, &moment.stored, cx);
+    }
+    let (skip, limit) = (asked.logical.skip, asked.logical.limit.unwrap_or(u64::MAX));
+    let mut source = Source::open(server, collection, &asked)?;
+    let mut found = 0;
+    while found < skip.saturating_add(limit) && source.advance(cx)? {
+        found += 1;
+    }
+    Ok(found.saturating_sub(skip))
+}
+
+/// The distinct values of a path over the documents that match, sorted.
+///
+/// # Errors
+/// What the languages, the planner and the time limit say.
+pub(crate) fn distinct(
+    server: &Inner,
+    collection: &LayoutCollection,
+    key: &str,
+    question: &Question<'_>,
+    cx: &mut Cx<'_>,
+) -> Result<Vec<OwnedValue>> {
+    let collation = question.collation(None)?;
+    distinct_of_rows(&mut LayoutRows::open(server, collection, question)?, key, collation.as_ref(), cx)
+}

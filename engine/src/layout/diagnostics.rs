@@ -1,0 +1,112 @@
+//! What lies where, for a collection with a layout: all its parts together.
+
+use bindery_document::{Builder, Doc, Result};
+
+use super::{LayoutCollection, Moment};
+use crate::collection::{State, append_number};
+use crate::command::show_tree;
+use crate::trace::Cx;
+use crate::write::{self, Fault};
+
+/// The bytes of all pages of a state.
+pub(crate) fn bytes(state: &State) -> u64 {
+    state.records.stats().bytes() + state.indexes.iter().map(|index| index.tree.stats().bytes()).sum::<u64>()
+}
+
+/// The number of logical documents.
+pub(crate) fn logical_count(moment: &Moment, _collection: &LayoutCollection) -> u64 {
+    moment.stored.records.len()
+}
+
+/// Appends `collStats`' figures: logical documents are counted, bytes are those of the stored form; indexes
+/// of a side collection are named with its suffix.
+pub(crate) fn show_stats(reply: &mut Builder, collection: &LayoutCollection, scale: u64) {
+    let moment = collection.snapshot();
+    let parts = moment.parts();
+    let sum = |figure: &dyn Fn(&State) -> u64| parts.iter().map(|(_, state)| figure(state)).sum::<u64>();
+    let count = logical_count(&moment, collection);
+    let size = sum(&|state| state.records.data_bytes());
+    let storage = sum(&|state| state.records.stats().bytes());
+    let used = sum(&|state| state.records.stats().used_bytes);
+    let index_bytes = sum(&|state| state.indexes.iter().map(|index| index.tree.stats().bytes()).sum());
+    append_number(reply, "size", size / scale);
+    append_number(reply, "count", count);
+    if let Some(average) = size.checked_div(count) {
+        append_number(reply, "avgObjSize", average);
+    }
+    append_number(reply, "numOrphanDocs", 0);
+    append_number(reply, "storageSize", storage / scale);
+    append_number(reply, "freeStorageSize", (storage - used) / scale);
+    reply.append("capped", false);
+    let open = reply.open_document("bindery");
+    reply.append("layout", collection.layout.name());
+    for (suffix, state) in &parts {
+        show_tree(reply, &format!("records{suffix}"), &state.records.stats());
+    }
+    reply.close(open);
+    append_number(reply, "nindexes", sum(&|state| state.indexes.len() as u64));
+    let details = reply.open_document("indexDetails");
+    each_index(&parts, |name, index| show_tree(reply, name, &index.tree.stats()));
+    reply.close(details);
+    let builds = reply.open_array("indexBuilds");
+    reply.close(builds);
+    append_number(reply, "totalIndexSize", index_bytes / scale);
+    append_number(reply, "totalSize", (index_bytes + storage) / scale);
+    let sizes = reply.open_document("indexSizes");
+    each_index(&parts, |name, index| append_number(reply, name, index.tree.stats().bytes() / scale));
+    reply.close(sizes);
+}
+
+fn each_index(parts: &[(String, &State)], mut show: impl FnMut(&str, &crate::collection::Index)) {
+    for (suffix, state) in parts {
+        for index in &state.indexes {
+            show(&format!("{}{suffix}", index.meta.spec.name), index);
+        }
+    }
+}
+
+/// Walks everything: each part as a plain collection, and every stored document against the layout.
+///
+/// # Errors
+/// Only when the time limit ends the walk; faults are the result.
+pub(crate) fn validate(moment: &Moment, collection: &LayoutCollection, cx: &mut Cx<'_>) -> Result<Vec<Fault>> {
+    let mut faults = Vec::new();
+    for (suffix, state) in moment.parts() {
+        for fault in write::validate(state, cx)? {
+            faults.push(Fault { index: fault.index.map(|name| format!("{name}{suffix}")), message: fault.message });
+        }
+    }
+    let mut cursor = moment.stored.records.cursor();
+    while let Some((record_id, stored)) = cursor.next(&mut cx.visitor) {
+        cx.step()?;
+        if let Err(message) = check_stored(moment, collection, Doc::from_stored(stored)) {
+            faults.push(Fault { index: None, message: format!("{record_id:?}: {message}") });
+        }
+    }
+    Ok(faults)
+}
+
+/// What is stored must be what its logical documents are stored as.
+fn check_stored(_moment: &Moment, collection: &LayoutCollection, stored: Doc<'_>) -> std::result::Result<(), String> {
+    match &*collection.layout {
+        bindery_patterns::Layout::Attribute(layout) => {
+            let logical = layout.unfold(stored, Vec::new());
+            match layout.fold(Doc::from_stored(&logical), Vec::new()) == stored.as_bytes() {
+                true => Ok(()),
+                false => Err("is not what its logical document is stored as".to_owned()),
+            }
+        }
+    }
+}
+
+/// Rebuilds all records and indexes at full fill; gives the bytes before and after.
+pub(crate) fn compact(collection: &LayoutCollection, cx: &mut Cx<'_>) -> (u64, u64) {
+    let writer = collection.lock_for_writing();
+    let guard = &writer.stored;
+    let before = bytes(&guard.peek());
+    let mut compacted = State::clone(&guard.peek());
+    compacted.compact(cx);
+    let after = bytes(&compacted);
+    *guard.change().get() = compacted;
+    (before, after)
+}

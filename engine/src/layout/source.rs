@@ -1,0 +1,236 @@
+//! Logical documents out of stored ones: the pruned filter finds stored documents by their indexes, each is
+//! unfolded, and the logical filter is asked of what comes out.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use bindery_document::{Builder, Doc, DocBuf, Error, Result, Value, code};
+use bindery_index::RecordId;
+use bindery_patterns::Layout;
+use bindery_patterns::prune::{Pruned, StoredOrder};
+use bindery_query::filter::Filter;
+use bindery_query::plan::{Hint, Purpose, Query};
+use bindery_query::sort::Sort;
+
+use super::{LayoutCollection, Moment};
+use crate::database::Inner;
+use crate::execute::{Question, Stage, build, choose};
+use crate::trace::Cx;
+
+/// Where a logical document is: in which stored one, and at which place in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Place {
+    pub(crate) record_id: RecordId,
+    pub(crate) ordinal: u32,
+}
+
+/// A logical question and what it comes to on stored documents.
+pub(crate) struct Asked {
+    /// As the caller means it.
+    pub(crate) logical: Query,
+    /// What finds the stored documents.
+    pub(crate) stored: Query,
+    /// Whether everything that the stored question finds matches the logical filter.
+    pub(crate) exact: bool,
+    /// What is left to do about the order.
+    pub(crate) sorting: Sorting,
+}
+
+/// What is left to do about a logical order.
+pub(crate) enum Sorting {
+    /// Nothing.
+    Done,
+    /// Everything has to be sorted.
+    Whole,
+    /// What is equal under this order of stored documents has to be sorted.
+    Groups(Sort),
+}
+
+impl Asked {
+    /// Compiles a logical question.
+    ///
+    /// # Errors
+    /// What the languages say; 2 for what only plain collections answer.
+    pub(crate) fn compile(server: &Inner, layout: &Layout, question: &Question<'_>) -> Result<Asked> {
+        let logical = question.compile(&server.scope(), None)?;
+        if question.min.is_some() || question.max.is_some() || question.return_key {
+            return Err(Error::new(
+                code::BAD_VALUE,
+                "'min', 'max' and 'returnKey' speak of index keys, which are those of stored documents here",
+            ));
+        }
+        let Pruned { filter, exact } = layout.prune(&logical.filter);
+        let exact = exact && layout.is_one_to_one();
+        let parse = |order: &DocBuf| Sort::parse(order.doc(), logical.collation.as_ref());
+        let (sort, sorting) = match &logical.sort {
+            None => (None, Sorting::Done),
+            Some(sort) => match layout.order(sort.fields()) {
+                StoredOrder::Any => (None, Sorting::Whole),
+                StoredOrder::Exact(order) => (Some(Arc::new(parse(&order)?)), Sorting::Done),
+                StoredOrder::Groups(order) => (Some(Arc::new(parse(&order)?)), Sorting::Groups(parse(&order)?)),
+            },
+        };
+        let hint = match &logical.hint {
+            Some(Hint::Key(key)) => Some(Hint::Key(layout.index_key(key.doc()).unwrap_or_else(|| key.clone()))),
+            other => other.clone(),
+        };
+        let stored = Query {
+            filter: Arc::new(filter),
+            sort,
+            shape: None,
+            skip: 0,
+            limit: None,
+            hint,
+            min: None,
+            max: None,
+            return_key: false,
+            collation: logical.collation.clone(),
+            is_id_equality: logical.is_id_equality && layout.is_one_to_one(),
+            purpose: Purpose::Documents,
+        };
+        let mut asked = Asked { logical, stored, exact, sorting };
+        if asked.exact && matches!(asked.sorting, Sorting::Done) {
+            asked.stored.skip = std::mem::take(&mut asked.logical.skip);
+            asked.stored.limit = asked.logical.limit.take();
+        }
+        Ok(asked)
+    }
+
+    /// Appends what the layout made of the question, for `explain`. Its plan counts stored documents.
+    pub(crate) fn show(&self, layout: &str, out: &mut Builder) {
+        let open = out.open_document("layout");
+        out.append("name", layout);
+        out.append("logicalQuery", Value::Document(self.logical.filter.to_document().doc()));
+        out.append("storedQuery", Value::Document(self.stored.filter.to_document().doc()));
+        out.append("checkedAgain", !self.exact);
+        let sorting = match self.sorting {
+            Sorting::Done => "by stored documents",
+            Sorting::Whole => "after unfolding",
+            Sorting::Groups(_) => "within equal stored documents",
+        };
+        if self.logical.sort.is_some() {
+            out.append("sorted", sorting);
+        }
+        out.close(open);
+    }
+}
+
+/// A walk over logical documents.
+pub(crate) struct Source {
+    layout: Arc<Layout>,
+    moment: Moment,
+    stage: Stage,
+    /// What is still to be asked of unfolded documents.
+    filter: Option<Arc<Filter>>,
+    /// The matches in the present stored document.
+    batch: Batch,
+    current: usize,
+}
+
+/// Logical documents of one stored one.
+#[derive(Default)]
+struct Batch {
+    bytes: Vec<u8>,
+    documents: Vec<(u32, Range<usize>)>,
+    next: usize,
+}
+
+impl Source {
+    /// Plans the stored question and gets ready to run it.
+    ///
+    /// # Errors
+    /// What the planner says.
+    pub(crate) fn open(server: &Inner, collection: &LayoutCollection, asked: &Asked) -> Result<Source> {
+        let moment = collection.snapshot();
+        let stage = build(&moment.stored, choose(&moment.stored, &asked.stored, server.planner)?.winner);
+        let filter = (!asked.exact).then(|| Arc::clone(&asked.logical.filter));
+        let layout = Arc::clone(&collection.layout);
+        Ok(Source { layout, moment, stage, filter, batch: Batch::default(), current: 0 })
+    }
+
+    /// Moves to the next logical document; false at the end.
+    pub(crate) fn advance(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
+        loop {
+            if self.advance_within() {
+                return Ok(true);
+            }
+            if !self.advance_stored(cx)? {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// Moves to the next match in the present stored document; false if there is none.
+    pub(crate) fn advance_within(&mut self) -> bool {
+        self.current = self.batch.next;
+        self.batch.next += 1;
+        self.current < self.batch.documents.len()
+    }
+
+    /// Moves to the next stored document, before its first match; false at the end.
+    pub(crate) fn advance_stored(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
+        if !self.stage.advance(&self.moment.stored, cx)? {
+            self.batch = Batch::default();
+            return Ok(false);
+        }
+        let stored = self.stage.document(&self.moment.stored);
+        let batch = &mut self.batch;
+        batch.documents.clear();
+        batch.next = 0;
+        match &*self.layout {
+            Layout::Attribute(attribute) => {
+                batch.bytes = attribute.unfold(stored, std::mem::take(&mut batch.bytes));
+                if passes(self.filter.as_deref(), &batch.bytes)? {
+                    batch.documents.push((0, 0..batch.bytes.len()));
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// The stored document that the walk stands on.
+    pub(crate) fn stored(&self) -> Doc<'_> {
+        self.stage.document(&self.moment.stored)
+    }
+
+    /// The logical document that the walk stands on.
+    pub(crate) fn document(&self) -> Doc<'_> {
+        match self.batch.documents.get(self.current) {
+            Some((_, range)) => Doc::from_stored(&self.batch.bytes[range.clone()]),
+            None => bindery_document::doc::EMPTY,
+        }
+    }
+
+    /// Where it is.
+    pub(crate) fn place(&self) -> Option<Place> {
+        let (ordinal, _) = self.batch.documents.get(self.current)?;
+        Some(Place { record_id: self.stage.record_id()?, ordinal: *ordinal })
+    }
+}
+
+fn passes(filter: Option<&Filter>, document: &[u8]) -> Result<bool> {
+    filter.map_or(Ok(true), |filter| filter.matches(Doc::from_stored(document)))
+}
+
+/// The places that match, for a command that will write to them. No snapshot is held afterwards.
+///
+/// # Errors
+/// What the languages, the planner and the time limit say.
+pub(crate) fn matching_places(
+    server: &Inner,
+    collection: &LayoutCollection,
+    question: &Question<'_>,
+    cx: &mut Cx<'_>,
+) -> Result<Vec<Place>> {
+    let mut rows = super::LayoutRows::open(server, collection, question)?;
+    let mut places = Vec::new();
+    while rows.advance_unshaped(cx)? {
+        places.extend(rows.place());
+    }
+    Ok(places)
+}
+
+/// A record id as `showRecordId` shows it.
+pub(super) fn shown(place: Option<Place>) -> Value<'static> {
+    place.map_or(Value::Null, |place| Value::Int64(place.record_id.0 as i64))
+}

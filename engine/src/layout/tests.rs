@@ -1,0 +1,4 @@
+//! Layouts against a plain collection: the same random operations on both, the same answers from both.
+
+mod attribute;
+mod model;
