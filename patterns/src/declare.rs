@@ -27,7 +27,10 @@ impl<'a> Options<'a> {
     /// # Errors
     /// 14 for another type.
     fn mismatch(&self, option: &str, expected: &str) -> Error {
-        Error::new(code::TYPE_MISMATCH, format!("the option '{option}' of the layout '{}' must be {expected}", self.layout))
+        Error::new(
+            code::TYPE_MISMATCH,
+            format!("the option '{option}' of the layout '{}' must be {expected}", self.layout),
+        )
     }
 
     /// A top-level field's name.
@@ -44,8 +47,7 @@ impl<'a> Options<'a> {
 
     /// As [`Options::field`], for an option that must be there.
     pub(crate) fn required_field(&self, option: &str) -> Result<Box<str>> {
-        self.field(option)?
-            .ok_or_else(|| invalid(format!("the layout '{}' needs the option '{option}'", self.layout)))
+        self.field(option)?.ok_or_else(|| invalid(format!("the layout '{}' needs the option '{option}'", self.layout)))
     }
 
     /// A list of top-level fields.

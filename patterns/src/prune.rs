@@ -1,8 +1,8 @@
 //! What layouts share about filters and orders: moving conditions to other paths, and what comes of it.
 
 use bindery_document::{Builder, Doc, DocBuf, Path, doc};
-use bindery_query::filter::{Compare, Filter, Membership, canonical};
 use bindery_query::filter::{BitTest, ElemMatchObject, ElemMatchValue, Modulo, RegexTest, SizeTest, TypeTest};
+use bindery_query::filter::{Compare, Filter, Membership, canonical};
 use bindery_query::sort::SortField;
 
 /// A stored filter made of a logical one.

@@ -166,7 +166,13 @@ pub(super) fn validate(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder
         Target::Layout(collection) => {
             let moment = collection.snapshot();
             let found = layout::validate(&moment, &collection, cx)?;
-            return Ok(show_faults(request, name, layout::logical_count(&moment, &collection), &moment.parts(), &found));
+            return Ok(show_faults(
+                request,
+                name,
+                layout::logical_count(&moment, &collection),
+                &moment.parts(),
+                &found,
+            ));
         }
         Target::Collection(collection) => collection,
     };

@@ -30,8 +30,8 @@ pub(crate) use find::open_find;
 pub(crate) use find_and_modify::{Arguments as ModifyArguments, Outcome as ModifyOutcome};
 pub(crate) use insert::prepare;
 pub(crate) use statements::MAX_BATCH;
-pub(crate) use view::open_view;
 pub(crate) use update::{Compiled, Outcome as UpdateOutcome, Statement};
+pub(crate) use view::open_view;
 
 use std::sync::Arc;
 

@@ -81,7 +81,10 @@ impl LayoutCollection {
     pub(crate) fn create(server: &Inner, declaration: Doc<'_>, options: CollectionOptions) -> Result<LayoutCollection> {
         let layout = Layout::parse(declaration)?;
         let refused = |what: &str| {
-            Err(Error::new(code::INVALID_OPTIONS, format!("a collection with a layout cannot have the option '{what}'")))
+            Err(Error::new(
+                code::INVALID_OPTIONS,
+                format!("a collection with a layout cannot have the option '{what}'"),
+            ))
         };
         if options.capped.is_some() {
             return refused("capped");

@@ -23,8 +23,7 @@ impl Attribute {
             return Pruned::anything();
         }
         let name = OwnedValue::new(Value::from(path.first()));
-        let mut conditions =
-            vec![Filter::Compare(Compare::new(Path::parse(part::NAME), CompareOp::Eq, name, None))];
+        let mut conditions = vec![Filter::Compare(Compare::new(Path::parse(part::NAME), CompareOp::Eq, name, None))];
         if !matches!(leaf, Filter::Exists(path) if path.is_top_level()) {
             let below = Path::parse(&format!("{}{}", part::VALUE, below_first(path.as_str())));
             match moved(leaf, below) {

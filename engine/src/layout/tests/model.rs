@@ -239,7 +239,8 @@ fn comparable(reply: &Document) -> Document {
             }
             ("writeErrors", Bson::Array(errors)) => {
                 let codes = errors.iter().filter_map(Bson::as_document);
-                let codes: Vec<Bson> = codes.map(|e| Bson::Document(doc! {"i": e.get("index"), "c": e.get("code")})).collect();
+                let codes: Vec<Bson> =
+                    codes.map(|e| Bson::Document(doc! {"i": e.get("index"), "c": e.get("code")})).collect();
                 kept.insert("writeErrors", codes);
             }
             _ => {
