@@ -337,6 +337,5 @@ fn subset(arguments: &Arguments, progress: &Bar) -> Result<Subset, Failure> {
         true => None,
         false => Some(files(arguments, &given.children)?),
     };
-    let seed = arguments.seed;
-    Ok(own_data::subset(&parents, &given.parent_key, children.as_ref(), fields, seed, progress)?)
+    Ok(own_data::subset(&parents, &given.parent_key, children.as_ref(), fields, progress)?)
 }

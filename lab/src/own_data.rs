@@ -152,7 +152,6 @@ pub fn subset(
     parent_key: &str,
     children: Option<&Files>,
     fields: subset::Fields,
-    seed: u64,
     progress: &dyn Progress,
 ) -> Result<Subset> {
     // A key that is no name would only be found out after reading.
@@ -162,11 +161,11 @@ pub fn subset(
         Some(files) => {
             let description = format!("{} and {}", parents.names(), files.names());
             let children = files.read(progress, Ok)?;
-            Subset::new(documents, parent_key, children, fields, description, seed)
+            Subset::new(documents, parent_key, children, fields, description)
         }
         None => {
             let (without, children) = Subset::split(&documents, parent_key, &fields)?;
-            Subset::new(without, parent_key, children, fields, parents.names(), seed)
+            Subset::new(without, parent_key, children, fields, parents.names())
         }
     }
 }

@@ -2,12 +2,12 @@
 
 use super::Random;
 
-/// Picks from `0..n` by Zipf's law with exponent 1: the thing of rank r is asked for 1/r as often as
-/// the first. Ranks are dealt at random, so that the hot ones lie scattered in storage, as they do
+/// Picks from `0..n`, in proportion to given weights or by Zipf's law with exponent 1: the thing of rank r
+/// is asked for 1/r as often as the first. Ranks are dealt at random, so that the hot ones lie scattered in storage, as they do
 /// where nobody planned for them.
 #[derive(Clone, Debug)]
 pub struct HotSet {
-    /// `cumulative[r]` is the sum of the weights of ranks `0..=r`.
+    /// `cumulative[r]` is the sum of the weights of ranks `0..=r`: 1, 1/2, 1/3, ... unless they were given.
     cumulative: Vec<f64>,
     by_rank: Vec<u32>,
 }
@@ -30,6 +30,18 @@ impl HotSet {
             })
             .collect();
         HotSet { cumulative, by_rank }
+    }
+
+    /// A hot set over `0..weights.len()`, each asked for in proportion to its weight.
+    pub fn weighted(weights: impl Iterator<Item = u64>) -> HotSet {
+        let mut sum = 0.0;
+        let cumulative: Vec<f64> = weights
+            .map(|weight| {
+                sum += weight as f64;
+                sum
+            })
+            .collect();
+        HotSet { by_rank: (0..cumulative.len() as u32).collect(), cumulative }
     }
 
     /// One of the things; 0 if there are none.
@@ -57,5 +69,17 @@ mod tests {
         assert!((18_500..20_100).contains(&seen[0]), "{}", seen[0]);
         assert!((1_700..2_200).contains(&seen[9]), "{}", seen[9]);
         assert!(seen.iter().all(|n| *n > 0));
+    }
+
+    #[test]
+    fn weights_are_proportions() {
+        let mut random = Random::new(1);
+        let hot = HotSet::weighted([1, 0, 9].into_iter());
+        let mut seen = [0u32; 3];
+        for _ in 0..10_000 {
+            seen[hot.pick(&mut random)] += 1;
+        }
+        assert!((900..1_100).contains(&seen[0]) && seen[1] == 0, "{seen:?}");
+        assert_eq!(HotSet::weighted(std::iter::empty()).pick(&mut random), 0);
     }
 }

@@ -1,4 +1,5 @@
-//! A comparison as one table in the terminal: a column a schema, a row a figure.
+//! A comparison in the terminal: one table with a column a schema and a row a figure, and under it the
+//! trees of each schema, a row a tree.
 
 use std::fmt::Write as _;
 
@@ -39,12 +40,13 @@ pub fn render(comparison: &Comparison) -> String {
         let mixed = if question.weight == 0 { "; not in the mix" } else { "" };
         let _ = writeln!(out, "  {:<18} {}{mixed}", question.name, question.text);
     }
-    let _ = writeln!(out, "{}", table(comparison));
+    let _ = writeln!(out, "{}", figures(comparison));
+    let _ = writeln!(out, "{}", trees(comparison));
     out.push_str(&said_out_loud(comparison));
     out
 }
 
-fn table(comparison: &Comparison) -> Table {
+fn figures(comparison: &Comparison) -> Table {
     let schemas = &comparison.schemas;
     let mut table = Table::new();
     table.load_style(RULED);
@@ -55,19 +57,17 @@ fn table(comparison: &Comparison) -> Table {
     section(&mut table, "stored");
     row(&mut table, "documents", schemas, |s| count(s.loaded.documents));
     row(&mut table, "data", schemas, |s| with_ratio(naive, s, |f| (f.loaded.data_bytes, 0)));
-    row(&mut table, "records, as loaded", schemas, |s| trees(&s.loaded.records));
-    row(&mut table, "records, compacted", schemas, |s| trees(&s.compacted.records));
-    row(&mut table, "indexes, as loaded", schemas, |s| trees(&s.loaded.indexes));
-    row(&mut table, "indexes, compacted", schemas, |s| trees(&s.compacted.indexes));
-    row(&mut table, "all records, compacted", schemas, |s| {
+    row(&mut table, "records, as loaded", schemas, |s| bytes(s.loaded.record_bytes() as f64));
+    row(&mut table, "records, compacted", schemas, |s| {
         with_ratio(naive, s, |f| (f.compacted.record_bytes(), f.compacted.record_pages()))
     });
-    row(&mut table, "all indexes, compacted", schemas, |s| {
+    row(&mut table, "indexes, as loaded", schemas, |s| bytes(s.loaded.index_bytes() as f64));
+    row(&mut table, "indexes, compacted", schemas, |s| {
         with_ratio(naive, s, |f| (f.compacted.index_bytes(), f.compacted.index_pages()))
     });
-    row(&mut table, "records + indexes, compacted", schemas, |s| with_ratio(naive, s, |f| whole(&f.compacted)));
+    row(&mut table, "both, compacted", schemas, |s| with_ratio(naive, s, |f| whole(&f.compacted)));
     row(&mut table, "load", schemas, |s| {
-        format!("{:.2} s, {}/s", s.load.seconds, count(s.load.documents_per_second as u64))
+        format!("{:.2} s, {:.0} k/s", s.load.seconds, s.load.documents_per_second / 1000.0)
     });
 
     for (at, question) in comparison.questions.iter().enumerate() {
@@ -83,7 +83,7 @@ fn table(comparison: &Comparison) -> Table {
     };
     row(&mut table, "page accesses", schemas, |s| of_mix(s, &|mix| count(mix.accesses)));
     row(&mut table, "working set", schemas, |s| {
-        of_mix(s, &|mix| format!("{}\n{} pages", bytes(mix.bytes as f64), count(mix.pages)))
+        of_mix(s, &|mix| format!("{}, {} p.", bytes(mix.bytes as f64), count(mix.pages)))
     });
     for (at, percent) in ["90", "95", "99"].iter().enumerate() {
         row(&mut table, &format!("cache for {percent} % hits"), schemas, |s| {
@@ -126,9 +126,9 @@ fn question_rows(table: &mut Table, question: &Question, schemas: &[SchemaFigure
     let pages = |s: &SchemaFigures, show: &dyn Fn(&crate::measure::PageFigures) -> String| {
         of(s, &|f| f.pages.as_ref().map_or("-".to_owned(), show))
     };
-    row(table, "pages inner+index+record", schemas, |s| {
+    row(table, "inner+index+record pages", schemas, |s| {
         pages(s, &|p| {
-            let overflow = if p.overflow > 0.0 { format!("+{} over", short(p.overflow)) } else { String::new() };
+            let overflow = if p.overflow > 0.0 { format!("+{}o", short(p.overflow)) } else { String::new() };
             format!("{}+{}+{}{overflow}", short(p.inner), short(p.index_leaf), short(p.record))
         })
     });
@@ -161,43 +161,68 @@ fn with_ratio(naive: &SchemaFigures, schema: &SchemaFigures, of: impl Fn(&Schema
     }
 }
 
-fn trees(trees: &[TreeFigures]) -> String {
+/// The trees of all schemas: what they hold and occupy, as loaded and compacted.
+fn trees(comparison: &Comparison) -> Table {
+    let mut table = Table::new();
+    table.load_style(RULED);
+    let header =
+        ["", "entries", "loaded", "pages", "high", "full", "each", "compacted", "pages", "high", "full", "each"];
+    let cell = |text: String| Cell::new(text).set_alignment(CellAlignment::Right);
+    table.set_header(header.map(|text| cell(text.to_owned())));
+    for schema in &comparison.schemas {
+        table.add_row([schema.name.as_str()]);
+        let kinds =
+            [(&schema.loaded.records, &schema.compacted.records), (&schema.loaded.indexes, &schema.compacted.indexes)];
+        for (loaded, compacted) in kinds {
+            for (loaded, compacted) in summed(loaded).iter().zip(summed(compacted)) {
+                let mut row = Row::new();
+                row.add_cell(Cell::new(format!("  {}", loaded.name)));
+                row.add_cell(cell(count(loaded.entries)));
+                for tree in [loaded, &compacted] {
+                    for text in tree_cells(tree) {
+                        row.add_cell(cell(text));
+                    }
+                }
+                table.add_row(row);
+            }
+        }
+    }
+    table
+}
+
+/// Bytes, pages, height, fill and bytes an entry; what the target does not tell is left out.
+fn tree_cells(tree: &TreeFigures) -> [String; 5] {
+    let told = |text: String, is_told: bool| if is_told { text } else { "-".to_owned() };
+    [
+        bytes(tree.bytes as f64),
+        told(count(tree.pages), tree.pages > 0),
+        told(tree.height.to_string(), tree.pages > 0),
+        told(format!("{:.0} %", tree.fill * 100.0), tree.pages > 0),
+        told(bytes(tree.bytes as f64 / tree.entries.max(1) as f64), tree.entries > 0),
+    ]
+}
+
+/// Trees by names that tell them apart; many of them as their sum.
+fn summed(trees: &[TreeFigures]) -> Vec<TreeFigures> {
     if trees.len() <= TREES_SHOWN {
         let several = trees.iter().any(|tree| tree.collection != trees[0].collection);
-        let shown: Vec<String> = trees
-            .iter()
-            .map(|tree| match several {
-                true => tree_lines(&format!("{}: {}", tree.collection, tree.name), tree),
-                false => tree_lines(&tree.name, tree),
-            })
-            .collect();
-        return shown.join("\n");
+        let named = trees.iter().map(|tree| match several {
+            true => TreeFigures { name: format!("{}: {}", tree.collection, tree.name), ..tree.clone() },
+            false => tree.clone(),
+        });
+        return named.collect();
     }
     let bytes: u64 = trees.iter().map(|tree| tree.bytes).sum();
     let filled: f64 = trees.iter().map(|tree| tree.fill * tree.bytes as f64).sum();
-    let sum = TreeFigures {
+    vec![TreeFigures {
+        collection: String::new(),
+        name: format!("{} indexes", trees.len()),
         entries: trees.iter().map(|tree| tree.entries).sum(),
         pages: trees.iter().map(|tree| tree.pages).sum(),
         height: trees.iter().map(|tree| tree.height).max().unwrap_or(0),
         bytes,
         fill: filled / (bytes as f64).max(1.0),
-        ..TreeFigures::default()
-    };
-    tree_lines(&format!("{} indexes", trees.len()), &sum)
-}
-
-/// What a tree is called, holds and occupies, a line each; what the target does not tell is left out.
-fn tree_lines(name: &str, tree: &TreeFigures) -> String {
-    let mut text = format!("{name}\n{}", bytes(tree.bytes as f64));
-    if tree.entries > 0 {
-        let piece = tree.bytes as f64 / tree.entries as f64;
-        let _ = write!(text, " = {} x {}", count(tree.entries), bytes(piece));
-    }
-    if tree.pages > 0 {
-        let (pages, height, fill) = (count(tree.pages), tree.height, tree.fill * 100.0);
-        let _ = write!(text, "\n{pages} pages, {height} high, {fill:.0} % full");
-    }
-    text
+    }]
 }
 
 /// What got worse against the naive schema, one line each.

@@ -1,7 +1,8 @@
 //! Parents with a skewed number of children: products and their reviews.
 //!
 //! Asked: a parent with its ten newest children; a later page of all its children. Done: a child is
-//! added, the newest of its parent. Held: all children embedded; referenced; the ten newest embedded
+//! added, the newest of its parent. A parent is asked for, and added to, in proportion to its children:
+//! what is looked at most has most of them. Held: all children embedded; referenced; the ten newest embedded
 //! and all of them beside.
 
 mod by_hand;
@@ -53,7 +54,7 @@ pub struct Subset {
     page: Option<usize>,
     hot: HotSet,
     /// Parents with enough children for the later page.
-    deep: HotSet,
+    deep: Vec<u32>,
 }
 
 /// One logical operation; parents are positions in the data's list.
@@ -87,7 +88,7 @@ impl Subset {
         let (products, reviews) = generate::reviews(wanted);
         let fields = Fields { array: "reviews".to_owned(), key: "productId".to_owned(), order: "date".to_owned() };
         let description = format!("generated with seed {seed}: products and reviews");
-        Subset::new(products, "_id", reviews, fields, description, seed)
+        Subset::new(products, "_id", reviews, fields, description)
     }
 
     /// Parents and children from elsewhere; `parent_key` is the field of a parent that children name,
@@ -100,7 +101,6 @@ impl Subset {
         children: Documents,
         fields: Fields,
         description: String,
-        seed: u64,
     ) -> Result<Subset> {
         for name in [&fields.array, &fields.key, &fields.order] {
             field(name.as_str())?;
@@ -147,16 +147,14 @@ impl Subset {
         let page = LATER_PAGE.min(most.div_ceil(TOP as usize));
         let page = (page >= 2).then_some(page);
         let needed = (page.unwrap_or(1) - 1) * TOP as usize;
-        let mut deep: Vec<u32> = (0..of.len() as u32).filter(|p| of[*p as usize].len() > needed).collect();
-        let mut random = Random::stream(seed, "hot parents");
-        random.shuffle(&mut deep);
+        let deep: Vec<u32> = (0..of.len() as u32).filter(|p| of[*p as usize].len() > needed).collect();
         let description = match orphans {
             0 => description,
             n => format!("{description}; {n} children of no parent left out"),
         };
         Ok(Subset {
-            hot: HotSet::new(keyed.len(), &mut random),
-            deep: HotSet::ranked(deep),
+            hot: HotSet::weighted(of.iter().map(|children| children.len() as u64 + 1)),
+            deep,
             parents: keyed,
             children,
             fields,
@@ -342,7 +340,8 @@ impl Scenario for Subset {
             }
             _ => {
                 let skip = (self.page.unwrap_or(1) as i32 - 1) * TOP;
-                Operation::Later { parent: self.deep.pick(random), skip }
+                let parent = self.deep[random.below(self.deep.len() as u64) as usize] as usize;
+                Operation::Later { parent, skip }
             }
         }
     }

@@ -81,10 +81,12 @@ impl Target for Opened {
             }
             Ok(trees)
         };
+        // `count` is of logical documents; a layout stores fewer or more.
+        let records = trees(part("bindery")?)?;
         Ok(StorageFigures {
-            documents: integer(&reply, "count"),
+            documents: records.iter().map(|tree| tree.entries).sum(),
             data_bytes: integer(&reply, "size"),
-            records: trees(part("bindery")?)?,
+            records,
             indexes: trees(part("indexDetails")?)?,
         })
     }

@@ -72,7 +72,7 @@ fn movies_have_ratings() {
     };
     let fields =
         subset::Fields { array: "ratings".to_owned(), key: "movieId".to_owned(), order: "timestamp".to_owned() };
-    let scenario = own_data::subset(&movies, "movieId", Some(&ratings), fields, 1, &Silent);
+    let scenario = own_data::subset(&movies, "movieId", Some(&ratings), fields, &Silent);
     let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(scenario.data().documents, 9_742 + 100_836);
     agree(&scenario);
@@ -87,7 +87,7 @@ fn posts_have_comments() {
     };
     let fields =
         subset::Fields { array: "comments".to_owned(), key: "PostId".to_owned(), order: "CreationDate".to_owned() };
-    let scenario = own_data::subset(&posts, "Id", Some(&comments), fields, 1, &Silent);
+    let scenario = own_data::subset(&posts, "Id", Some(&comments), fields, &Silent);
     let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(scenario.data().documents, 781 + 1_305);
     agree(&scenario);
