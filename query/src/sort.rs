@@ -100,7 +100,7 @@ impl Sort {
                 fields.push(SortField { path: path.into(), descending });
             }
         }
-        let mut generator = KeyGenerator::new(KeyPattern::parse(pattern.finish().doc())?);
+        let mut generator = KeyGenerator::new(KeyPattern::parse(pattern.finish().doc())?).for_sorting();
         if let Some(collation) = collation {
             generator = generator.collated(Arc::new(collator(collation.clone())));
         }
@@ -116,7 +116,8 @@ impl Sort {
     ///
     /// # Errors
     /// [`code::BAD_VALUE`] when two fields lead through different arrays; 16746 for a name that is both a
-    /// position of an array and a field of one of its elements.
+    /// position of an array and a field of one of its elements; [`code::CANNOT_BUILD_INDEX_KEYS`] for a symbol
+    /// under a collation, within a value or with an array on the way.
     pub fn key<'k>(&self, doc: Doc<'_>, keys: &'k mut Keys) -> Result<&'k [u8]> {
         self.generate(doc, keys)?;
         Ok(keys.iter().next().map_or(&[][..], |key| key.bytes))

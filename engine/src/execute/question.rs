@@ -135,7 +135,11 @@ impl<'a> Question<'a> {
         let mut expressions = self.expressions(scope)?;
         let compiled = Projection::parse(projection, Language::Find, collation.as_ref(), &mut expressions)?;
         let position = match compiled.needs_position() {
-            true => Some(Filter::parse_in_order(self.filter, &self.context(scope, collation)?)?),
+            true => {
+                let filter = Filter::parse_in_order(self.filter, &self.context(scope, collation)?)?;
+                bindery_query::refuse_special_operators(self.filter)?;
+                Some(filter)
+            }
             false => None,
         };
         let sort_key = sort.filter(|_| compiled.needs_sort_key());

@@ -34,13 +34,14 @@ pub struct KeyGenerator {
     is_sparse: bool,
     collator: Option<Arc<dyn Collator + Send + Sync>>,
     projection: WildcardProjection,
+    is_for_sorting: bool,
 }
 
 impl KeyGenerator {
     /// A generator for an index that is not sparse and orders strings by their bytes.
     pub fn new(pattern: KeyPattern) -> KeyGenerator {
         let projection = WildcardProjection::of_pattern(&pattern);
-        KeyGenerator { pattern, is_sparse: false, collator: None, projection }
+        KeyGenerator { pattern, is_sparse: false, collator: None, projection, is_for_sorting: false }
     }
 
     /// Skips documents in which none of the fields exist.
@@ -54,6 +55,14 @@ impl KeyGenerator {
     #[must_use]
     pub fn collated(mut self, collator: Arc<dyn Collator + Send + Sync>) -> KeyGenerator {
         self.collator = Some(collator);
+        self
+    }
+
+    /// Makes keys to sort by rather than to index: under a collation, a symbol in a document without arrays is
+    /// ordered by its bytes, where an index refuses it.
+    #[must_use]
+    pub fn for_sorting(mut self) -> KeyGenerator {
+        self.is_for_sorting = true;
         self
     }
 
@@ -123,7 +132,11 @@ impl KeyGenerator {
                     return arrays::generate(self, doc, keys);
                 }
             };
-            keys.builder.append_field(&value, field.direction(), self.collator());
+            let collator = match value {
+                Value::Symbol(_) if self.is_for_sorting => None,
+                _ => self.collator(),
+            };
+            keys.builder.append_field(&value, field.direction(), collator);
         }
         if !(self.is_sparse && missing == fields.len()) {
             keys.push();

@@ -7,6 +7,7 @@ use bindery_document::{Builder, Doc, Element, Error, Result, Value, code};
 
 use super::Options;
 use crate::filter::{Filter, ParseContext};
+use crate::refuse_special_operators;
 
 /// One array filter.
 #[derive(Debug)]
@@ -38,8 +39,8 @@ impl ArrayFilter {
     }
 
     fn parse(query: Doc<'_>, options: &Options) -> Result<ArrayFilter> {
-        refuse_operators(query)?;
         let filter = Filter::parse_in_order(query, &ParseContext::with_collation(options.collation.clone()))?;
+        refuse_special_operators(query)?;
         let mut identifier: Option<String> = None;
         find_identifier(query, &mut identifier)?;
         let Some(identifier) = identifier else {
@@ -70,33 +71,6 @@ impl ArrayFilter {
         document.append_bytes(self.identifier.as_bytes(), item.kind, item.bytes);
         self.filter.matches(document.finish().doc())
     }
-}
-
-/// Operators that mean whole documents have no place in an array filter.
-fn refuse_operators(query: Doc<'_>) -> Result<()> {
-    for element in query {
-        match element.key {
-            b"$expr" | b"$jsonSchema" => {
-                return Err(Error::new(
-                    code::QUERY_FEATURE_NOT_ALLOWED,
-                    format!("{} is not allowed in an array filter", element.key_str()),
-                ));
-            }
-            b"$text" | b"$where" => {
-                return Err(Error::new(
-                    code::BAD_VALUE,
-                    format!("{} is not allowed in an array filter", element.key_str()),
-                ));
-            }
-            b"$and" | b"$or" | b"$nor" => {
-                for branch in branches(element.value()) {
-                    refuse_operators(branch)?;
-                }
-            }
-            _ => {}
-        }
-    }
-    Ok(())
 }
 
 /// Finds the one name that all paths of a query begin with.

@@ -10,10 +10,11 @@
 
 use std::cmp::Ordering;
 
-use bindery_document::{Builder, Doc, Element, Error, OwnedValue, Result, Value, code};
+use bindery_document::{Builder, Doc, Element, OwnedValue, Result, Value, code};
 
 use super::{Context, Options, Outcome, array_items, item_value, write_items};
 use crate::filter::{Filter, ParseContext};
+use crate::refuse_special_operators;
 
 /// Which elements go.
 #[derive(Debug)]
@@ -30,18 +31,22 @@ impl Pull {
     /// Takes the argument.
     ///
     /// # Errors
-    /// Those of the query language; [`code::BAD_VALUE`] for operators that mean whole documents.
+    /// Those of the query language and of [`refuse_special_operators`].
     pub(super) fn parse(argument: Value<'_>, options: &Options) -> Result<Pull> {
         let context = ParseContext::with_collation(options.collation.clone());
         match argument {
             Value::Document(query) if !is_operator_document(query) => {
-                refuse_operators(query)?;
-                Ok(Pull::Matching(Filter::parse_in_order(query, &context)?))
+                let filter = Filter::parse_in_order(query, &context)?;
+                refuse_special_operators(query)?;
+                Ok(Pull::Matching(filter))
             }
             Value::Document(_) | Value::Regex { .. } => {
                 let mut query = Builder::new();
                 query.append("", argument);
-                Ok(Pull::Satisfying(Filter::parse_in_order(query.finish().doc(), &context)?))
+                let query = query.finish();
+                let filter = Filter::parse_in_order(query.doc(), &context)?;
+                refuse_special_operators(query.doc())?;
+                Ok(Pull::Satisfying(filter))
             }
             other => Ok(Pull::Equal(OwnedValue::new(other))),
         }
@@ -114,30 +119,4 @@ fn is_operator_document(doc: Doc<'_>) -> bool {
         "$nearSphere",
     ];
     doc.first().is_some_and(|first| OPERATORS.contains(&first.key_str()))
-}
-
-/// `$where`, `$text` and `$expr` mean whole documents.
-fn refuse_operators(query: Doc<'_>) -> Result<()> {
-    for element in query {
-        match element.key {
-            b"$where" | b"$text" => {
-                return Err(Error::new(code::BAD_VALUE, format!("{} is not allowed in $pull", element.key_str())));
-            }
-            b"$expr" | b"$jsonSchema" => {
-                return Err(Error::new(
-                    code::QUERY_FEATURE_NOT_ALLOWED,
-                    format!("{} is not allowed in $pull", element.key_str()),
-                ));
-            }
-            b"$and" | b"$or" | b"$nor" => {
-                for branch in element.value().as_array().into_iter().flat_map(|array| array.iter()) {
-                    if let Value::Document(branch) = branch.value() {
-                        refuse_operators(branch)?;
-                    }
-                }
-            }
-            _ => {}
-        }
-    }
-    Ok(())
 }
