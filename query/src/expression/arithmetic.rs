@@ -58,6 +58,13 @@ fn add<'a>(scope: &Scope<'a>, operands: &'a [Node]) -> Result<Val<'a>> {
     }
 }
 
+pub(crate) fn add_numbers(a: Number, b: Number) -> Number {
+    let mut sum = Summation::default();
+    sum.add(a);
+    sum.add(b);
+    sum.total()
+}
+
 /// `$multiply`: a product of integers that outgrows a long goes on as a double.
 fn multiply<'a>(scope: &Scope<'a>, operands: &'a [Node]) -> Result<Val<'a>> {
     let mut product = Number::Int(1);

@@ -266,6 +266,13 @@ fn append_items(items: &[Node], scope: &Scope<'_>, builder: &mut Builder) -> Res
     Ok(())
 }
 
+/// Arithmetic of single numbers, as the operators have it.
+pub(crate) mod number_arithmetic {
+    pub(crate) use super::arithmetic::{
+        add_numbers as add, multiply_numbers as multiply, subtract_numbers as subtract,
+    };
+}
+
 /// An error with a MongoDB code.
 pub(crate) fn fail<T>(code: i32, message: impl Into<String>) -> Result<T> {
     Err(Error::new(code, message))

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use bindery_document::{Doc, Element, Error, Result, Value, code};
 
 use super::{
-    Pipeline, Stage, bucket, bucket_auto, count, documents, facet, filtering, graph_lookup, group, limit, lookup,
-    merge, out, project, redact, replace_root, sample, sort, sort_by_count, union_with, unwind,
+    Pipeline, Stage, bucket, bucket_auto, count, densify, documents, facet, fill, filtering, graph_lookup, group, limit, lookup,
+    merge, out, project, redact, replace_root, sample, set_window_fields, sort, sort_by_count, union_with, unwind,
 };
 use crate::filter::ParseContext;
 
@@ -113,6 +113,9 @@ fn parse_stage(stage: Element<'_>, context: &mut ParseContext, place: Place, sta
         b"$bucketAuto" => Stage::BucketAuto(Arc::new(bucket_auto::parse(argument, context)?)),
         b"$bucket" => return Ok(stages.extend(bucket::parse(argument, context)?)),
         b"$sortByCount" => return Ok(stages.extend(sort_by_count::parse(argument, context)?)),
+        b"$setWindowFields" => Stage::SetWindowFields(Arc::new(set_window_fields::parse(argument, context)?)),
+        b"$fill" => return Ok(stages.extend(fill::parse(argument, context)?)),
+        b"$densify" => Stage::Densify(Arc::new(densify::parse(argument)?)),
         b"$sample" => Stage::Sample(sample::parse(argument)?),
         b"$redact" => Stage::Redact(Arc::new(redact::parse(argument, context)?)),
         b"$documents" => Stage::Documents(Arc::new(documents::parse(argument, context)?)),

@@ -8,8 +8,8 @@ use super::count::CountStream;
 use super::limit::{Limit, Skip};
 use super::sample::Sample;
 use super::{
-    BucketAuto, Environment, Facet, GraphLookup, Group, Lookup, Match, Merge, Out, Project, Redact, ReplaceRoot, Sort,
-    SpelledOut, Stream, UnionWith, Unwind, unshared,
+    BucketAuto, Densify, Environment, Facet, GraphLookup, Group, Lookup, Match, Merge, Out, Project, Redact, ReplaceRoot,
+    SetWindowFields, Sort, SpelledOut, Stream, UnionWith, Unwind, unshared,
 };
 
 /// A compiled stage. Cloning one shares it. `$bucket` and `$sortByCount` are a group and a sort each.
@@ -43,6 +43,10 @@ pub enum Stage {
     Facet(Arc<Facet>),
     /// `$bucketAuto`
     BucketAuto(Arc<BucketAuto>),
+    /// `$setWindowFields`
+    SetWindowFields(Arc<SetWindowFields>),
+    /// `$densify`
+    Densify(Arc<Densify>),
     /// `$sample`, with its size
     Sample(u64),
     /// `$redact`
@@ -79,6 +83,8 @@ impl Stage {
             Stage::UnionWith(_) => "$unionWith",
             Stage::Facet(_) => "$facet",
             Stage::BucketAuto(_) => "$bucketAuto",
+            Stage::SetWindowFields(_) => "$setWindowFields",
+            Stage::Densify(_) => "$densify",
             Stage::Sample(_) => "$sample",
             Stage::Redact(_) => "$redact",
             Stage::Documents(_) => "$documents",
@@ -109,6 +115,8 @@ impl Stage {
             Stage::UnionWith(stage) => Arc::clone(stage).open(input, env),
             Stage::Facet(stage) => Arc::clone(stage).open(input, env),
             Stage::BucketAuto(stage) => Arc::clone(stage).open(input, env),
+            Stage::SetWindowFields(stage) => Arc::clone(stage).open(input, env),
+            Stage::Densify(stage) => Arc::clone(stage).open(input, env),
             Stage::Sample(size) => Box::new(Sample {
                 input: Some(input),
                 size: *size,
@@ -132,6 +140,7 @@ impl Stage {
             Stage::UnionWith(stage) => unshared(stage)?.pipeline.fold(),
             Stage::Facet(stage) => unshared(stage)?.fold(),
             Stage::BucketAuto(stage) => unshared(stage)?.fold(),
+            Stage::SetWindowFields(stage) => unshared(stage)?.fold(),
             Stage::Redact(stage) => unshared(stage)?.decision.fold(),
             Stage::Documents(stage) => unshared(stage)?.documents.fold(),
             _ => Ok(()),

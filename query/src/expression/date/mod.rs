@@ -18,6 +18,13 @@ pub(crate) mod zone;
 
 pub(crate) use from_string::parse_date_text;
 
+/// Moving dates by units of time, for stages that do so.
+pub(crate) mod arithmetic_unit {
+    pub(crate) use super::arithmetic::add;
+    pub(crate) use super::unit::Unit;
+    pub(crate) use super::zone::Zone;
+}
+
 use bindery_document::{Result, Value};
 
 use super::registry::Entry;

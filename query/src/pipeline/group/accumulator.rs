@@ -132,6 +132,16 @@ pub(crate) fn parse(
     }
 }
 
+/// Parses an accumulator whose whole argument is one expression, an array too.
+pub(crate) fn parse_expression(
+    kind: AccumulatorKind,
+    argument: Value<'_>,
+    context: &mut ParseContext,
+) -> Result<Accumulator> {
+    let argument = Expression::parse_unfolded(argument, &mut context.expressions)?;
+    Ok(Accumulator { kind, argument, n: None, order: None })
+}
+
 fn parse_n(name: &str, kind: AccumulatorKind, argument: Value<'_>, context: &mut ParseContext) -> Result<Accumulator> {
     let Value::Document(spec) = argument else {
         let code = if matches!(kind, FirstN | LastN) { 5_787_801 } else { 5_787_900 };

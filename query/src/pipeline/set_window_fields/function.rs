@@ -1,0 +1,176 @@
+//! The functions over windows, by name.
+
+use bindery_document::{Error, OwnedValue, Result, Value, code};
+
+use super::moving::{self, Moving};
+use super::window::Window;
+use super::{Partition, malformed};
+use crate::filter::ParseContext;
+use crate::pipeline::group::Accumulator;
+use crate::pipeline::group::accumulator::{self, AccumulatorKind};
+
+/// What the stage's order allows.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    /// Whether there is an order.
+    pub(super) has_order: bool,
+    /// If the order has one path: whether it is descending.
+    pub(super) sort: Option<bool>,
+}
+
+/// A compiled function.
+#[derive(Debug)]
+pub(super) enum Function {
+    /// An accumulator over a window.
+    Accumulate(Box<Accumulator>, Window),
+    Rank,
+    DenseRank,
+    DocumentNumber,
+    /// Those that look at single documents or at pairs of numbers.
+    Moving(Box<Moving>),
+}
+
+/// Parses `{$function: argument, window: ..}`.
+pub(super) fn parse(value: Value<'_>, place: Place, context: &mut ParseContext) -> Result<Function> {
+    let Value::Document(spec) = value else {
+        return malformed("an output must be a function in a document");
+    };
+    let (mut function, mut window) = (None, None);
+    for element in spec {
+        match element.key {
+            b"window" => window = Some(element.value()),
+            key if key.first() == Some(&b'$') => {
+                if function.is_some() {
+                    return malformed("an output has one function");
+                }
+                function = Some((element.key_str(), element.value()));
+            }
+            _ => return malformed(format!("an output does not know '{}'", element.key_str())),
+        }
+    }
+    let Some((name, argument)) = function else {
+        return malformed("an output needs a function");
+    };
+    match name {
+        "$rank" | "$denseRank" | "$documentNumber" => {
+            if !matches!(argument, Value::Document(doc) if doc.is_empty()) {
+                return Err(Error::new(5_371_603, format!("{name} takes an empty document")));
+            }
+            if window.is_some() {
+                return Err(Error::new(5_371_601, format!("{name} takes no window")));
+            }
+            if place.sort.is_none() {
+                return Err(Error::new(5_371_602, format!("{name} needs 'sortBy' with one path")));
+            }
+            Ok(match name {
+                "$rank" => Function::Rank,
+                "$denseRank" => Function::DenseRank,
+                _ => Function::DocumentNumber,
+            })
+        }
+        "$shift" | "$derivative" | "$integral" | "$expMovingAvg" | "$covariancePop" | "$covarianceSamp" | "$locf"
+        | "$linearFill" => {
+            let moving = moving::parse(name, argument, window, place, context)?;
+            Ok(Function::Moving(Box::new(moving)))
+        }
+        _ => {
+            let kind = match accumulator::find(name) {
+                Some(kind) if kind != AccumulatorKind::MergeObjects => kind,
+                _ => return malformed(format!("unknown window function '{name}'")),
+            };
+            let window = match window {
+                None => Window::WHOLE,
+                Some(window) => Window::parse(window, place.has_order, place.sort, context)?,
+            };
+            // Unlike in a group, an array is an expression here.
+            let accumulator = match argument {
+                Value::Array(_) => accumulator::parse_expression(kind, argument, context)?,
+                _ => accumulator::parse(name, kind, argument, context)?,
+            };
+            Ok(Function::Accumulate(Box::new(accumulator), window))
+        }
+    }
+}
+
+impl Function {
+    pub(super) fn fold(&mut self) -> Result<()> {
+        match self {
+            Function::Accumulate(accumulator, _) => accumulator.fold(),
+            Function::Moving(moving) => moving.fold(),
+            _ => Ok(()),
+        }
+    }
+
+    /// The function's value for each document of a partition; `None` is null.
+    pub(super) fn evaluate(&self, partition: &Partition<'_>) -> Result<Vec<Option<OwnedValue>>> {
+        match self {
+            Function::Accumulate(accumulator, window) => accumulate(accumulator, window, partition),
+            Function::Rank => Ok(ranks(partition, |index, _| index + 1)),
+            Function::DenseRank => Ok(ranks(partition, |_, groups| groups + 1)),
+            Function::DocumentNumber => Ok((1..=partition.len()).map(|n| Some(count(n))).collect()),
+            Function::Moving(moving) => moving.evaluate(partition),
+        }
+    }
+}
+
+fn count(n: usize) -> OwnedValue {
+    OwnedValue::new(crate::pipeline::count::count_value(n as u64))
+}
+
+/// A number for each run of equal sort keys, made of the run's first index and of the number of runs before.
+fn ranks(partition: &Partition<'_>, rank: fn(usize, usize) -> usize) -> Vec<Option<OwnedValue>> {
+    let mut ranks = Vec::with_capacity(partition.len());
+    let (mut first, mut groups) = (0, 0);
+    for (index, key) in partition.keys.iter().enumerate() {
+        if index > 0 && partition.keys.get(index - 1) != Some(key) {
+            first = index;
+            groups += 1;
+        }
+        ranks.push(Some(count(rank(first, groups))));
+    }
+    ranks
+}
+
+fn accumulate(
+    accumulator: &Accumulator,
+    window: &Window,
+    partition: &Partition<'_>,
+) -> Result<Vec<Option<OwnedValue>>> {
+    let env = partition.env;
+    let begin = || -> Result<_> {
+        let mut state = accumulator.state();
+        accumulator.begin(&mut state, &env.scope(bindery_document::doc::EMPTY))?;
+        Ok(state)
+    };
+    let mut values = Vec::with_capacity(partition.len());
+    let (mut state, mut taken) = (begin()?, 0..0);
+    for index in 0..partition.len() {
+        let range = window.of(partition, index)?;
+        if !window.starts_at_first() || range.end < taken.end || index == 0 {
+            if index > 0 && range == taken {
+                // The same documents as before.
+                let last = values.last().cloned().flatten();
+                values.push(last);
+                continue;
+            }
+            state = begin()?;
+            taken = range.start..range.start;
+        } else if range == taken {
+            let last = values.last().cloned().flatten();
+            values.push(last);
+            continue;
+        }
+        for other in taken.end.max(range.start)..range.end {
+            accumulator.add(&mut state, &env.scope(partition.document(other)))?;
+        }
+        taken = range;
+        values.push(accumulator.finish(state.clone()).to_owned_value());
+        env.check_interrupt()?;
+    }
+    Ok(values)
+}
+
+/// An error of a function's argument.
+pub(super) fn wrong_argument<T>(name: &str, what: &str) -> Result<T> {
+    Err(Error::new(code::FAILED_TO_PARSE, format!("{name} {what}")))
+}

@@ -1,0 +1,236 @@
+//! `$setWindowFields`: fields computed over the documents around a document.
+//!
+//! Documents are sorted by partition and by the stage's order, and held while their partition is worked on.
+//! A window that only grows is followed with one state; any other is gone through anew for each document, so
+//! that nothing of what left a window stays in a sum.
+
+mod function;
+mod moving;
+mod window;
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use bindery_document::{Doc, DocBuf, Error, OwnedValue, Result, Value, code, doc};
+use bindery_index::keygen::Keys;
+
+use super::nested_field::with_field;
+use super::{Environment, Stream};
+use crate::expression::Expression;
+use crate::expression::field_path::{split_path, walk};
+use crate::filter::ParseContext;
+use crate::sort::Sort;
+use function::Function;
+
+/// The stage.
+#[derive(Debug)]
+pub struct SetWindowFields {
+    partition_by: Option<Expression>,
+    order: Option<Sort>,
+    /// The only path of the order, if it has one, and whether it is descending.
+    sort_path: Option<(Box<[Box<str>]>, bool)>,
+    outputs: Vec<(Box<[Box<str>]>, Function)>,
+}
+
+/// An error in the stage's text.
+fn malformed<T>(message: impl Into<String>) -> Result<T> {
+    Err(Error::new(code::FAILED_TO_PARSE, format!("$setWindowFields: {}", message.into())))
+}
+
+/// Parses the stage.
+///
+/// # Errors
+/// [`code::FAILED_TO_PARSE`] for most that is malformed, 14 and 40415 for wrong and unknown fields, 6307900 for outputs
+/// that meet, 53396xx and 53716xx for windows and orders that functions do not take; those of expressions.
+pub(super) fn parse(argument: Value<'_>, context: &mut ParseContext) -> Result<SetWindowFields> {
+    let Value::Document(spec) = argument else {
+        return malformed("takes a document");
+    };
+    let (mut partition_by, mut order, mut output) = (None, None, None);
+    for element in spec {
+        match (element.key, element.value()) {
+            (b"partitionBy", value) => {
+                partition_by = Some(Expression::parse_unfolded(value, &mut context.expressions)?);
+            }
+            (b"sortBy", Value::Document(by)) => order = Some(by),
+            (b"output", Value::Document(fields)) => output = Some(fields),
+            (b"sortBy" | b"output", other) => {
+                let message = format!("$setWindowFields: '{}' must not be {}", element.key_str(), other.kind().alias());
+                return Err(Error::new(code::TYPE_MISMATCH, message));
+            }
+            _ => return Err(Error::new(40415, format!("$setWindowFields: unknown field '{}'", element.key_str()))),
+        }
+    }
+    let Some(output) = output else {
+        return Err(Error::new(40414, "$setWindowFields needs 'output'"));
+    };
+    let order = match order {
+        Some(by) if !by.is_empty() => Some(Sort::parse(by, context.collation.as_ref())?),
+        _ => None,
+    };
+    let sort_path = match order.as_ref().map(Sort::fields) {
+        Some([only]) => Some((split_path(&only.path)?, only.descending)),
+        _ => None,
+    };
+    let place = function::Place { has_order: order.is_some(), sort: sort_path.as_ref().map(|(_, descending)| *descending) };
+    let mut outputs: Vec<(Box<[Box<str>]>, Function)> = Vec::new();
+    for element in output {
+        let path = split_path(element.key_str())?;
+        let meets = |other: &[Box<str>]| other.iter().zip(&path).all(|(a, b)| a == b);
+        if outputs.iter().any(|(other, _)| meets(other)) {
+            return Err(Error::new(6_307_900, format!("the outputs meet at '{}'", element.key_str())));
+        }
+        outputs.push((path, function::parse(element.value(), place, context)?));
+    }
+    Ok(SetWindowFields { partition_by, order, sort_path, outputs })
+}
+
+impl SetWindowFields {
+    pub(super) fn fold(&mut self) -> Result<()> {
+        if let Some(expression) = &mut self.partition_by {
+            expression.fold()?;
+        }
+        self.outputs.iter_mut().try_for_each(|(_, function)| function.fold())
+    }
+
+    pub(super) fn open(self: Arc<Self>, input: Box<dyn Stream>, env: &Environment) -> Box<dyn Stream> {
+        Box::new(WindowStream {
+            stage: self,
+            input: Some(input),
+            env: env.clone(),
+            rows: Vec::new().into_iter().peekable(),
+            ready: Vec::new().into_iter(),
+            current: None,
+        })
+    }
+}
+
+/// A document with what it is sorted by.
+struct Row {
+    partition: OwnedValue,
+    key: Box<[u8]>,
+    document: DocBuf,
+}
+
+/// The documents of one partition, in order.
+pub(super) struct Partition<'a> {
+    pub(super) documents: Vec<DocBuf>,
+    /// The sort keys of the documents.
+    pub(super) keys: Vec<Box<[u8]>>,
+    /// The values of the order's only path.
+    pub(super) positions: Vec<OwnedValue>,
+    pub(super) env: &'a Environment,
+}
+
+impl Partition<'_> {
+    pub(super) fn len(&self) -> usize {
+        self.documents.len()
+    }
+
+    pub(super) fn document(&self, index: usize) -> Doc<'_> {
+        self.documents.get(index).map_or(doc::EMPTY, DocBuf::doc)
+    }
+
+    pub(super) fn position(&self, index: usize) -> Value<'_> {
+        self.positions.get(index).map_or(Value::Null, OwnedValue::value)
+    }
+}
+
+struct WindowStream {
+    stage: Arc<SetWindowFields>,
+    input: Option<Box<dyn Stream>>,
+    env: Environment,
+    rows: std::iter::Peekable<std::vec::IntoIter<Row>>,
+    /// The finished documents of the partition that is given now.
+    ready: std::vec::IntoIter<DocBuf>,
+    current: Option<DocBuf>,
+}
+
+impl WindowStream {
+    fn fill(&mut self, mut input: Box<dyn Stream>) -> Result<()> {
+        let (mut rows, mut used_bytes) = (Vec::new(), 0);
+        let mut keys = Keys::default();
+        while input.advance()? {
+            let document = input.current();
+            let partition = match &self.stage.partition_by {
+                None => OwnedValue::new(Value::Null),
+                Some(expression) => {
+                    let value = expression.evaluate(&self.env.scope(document))?;
+                    if let Some(Value::Array(_)) = value.get() {
+                        return Err(Error::new(code::TYPE_MISMATCH, "a partition must not be an array"));
+                    }
+                    OwnedValue::new(value.or_null())
+                }
+            };
+            let key = match &self.stage.order {
+                None => Box::default(),
+                Some(order) => order.key(document, &mut keys)?.into(),
+            };
+            used_bytes += document.as_bytes().len() + size_of::<Row>() + 32;
+            if used_bytes > self.env.memory_limit_bytes {
+                return Err(Error::new(5_643_011, "$setWindowFields needs more memory than it may use"));
+            }
+            rows.push(Row { partition, key, document: DocBuf::from(document) });
+            self.env.check_interrupt()?;
+        }
+        let scope = self.env.scope(doc::EMPTY);
+        rows.sort_by(|a, b| {
+            scope.compare(&a.partition.value(), &b.partition.value()).then_with(|| a.key.cmp(&b.key))
+        });
+        self.rows = rows.into_iter().peekable();
+        Ok(())
+    }
+
+    fn next_partition(&mut self) -> Result<bool> {
+        let Some(first) = self.rows.next() else {
+            return Ok(false);
+        };
+        let mut partition =
+            Partition { documents: vec![first.document], keys: vec![first.key], positions: Vec::new(), env: &self.env };
+        let scope = self.env.scope(doc::EMPTY);
+        let same = |row: &Row| scope.compare(&row.partition.value(), &first.partition.value()) == Ordering::Equal;
+        while let Some(row) = self.rows.next_if(same) {
+            partition.documents.push(row.document);
+            partition.keys.push(row.key);
+        }
+        if let Some((path, _)) = &self.stage.sort_path {
+            let read = |document: &DocBuf| OwnedValue::new(walk(Value::Document(document.doc()), path).or_null());
+            partition.positions = partition.documents.iter().map(read).collect();
+        }
+        let mut columns = Vec::with_capacity(self.stage.outputs.len());
+        for (_, function) in &self.stage.outputs {
+            columns.push(function.evaluate(&partition)?);
+        }
+        let mut ready = std::mem::take(&mut partition.documents);
+        for ((path, _), column) in self.stage.outputs.iter().zip(columns) {
+            for (document, value) in ready.iter_mut().zip(column) {
+                let value = value.as_ref().map_or(Value::Null, OwnedValue::value);
+                *document = with_field(document.doc(), path, value);
+            }
+        }
+        self.ready = ready.into_iter();
+        Ok(true)
+    }
+}
+
+impl Stream for WindowStream {
+    fn advance(&mut self) -> Result<bool> {
+        if let Some(input) = self.input.take() {
+            self.fill(input)?;
+        }
+        loop {
+            self.current = self.ready.next();
+            if self.current.is_some() {
+                return Ok(true);
+            }
+            if !self.next_partition()? {
+                return Ok(false);
+            }
+        }
+    }
+
+    fn current(&self) -> Doc<'_> {
+        self.current.as_ref().map_or(doc::EMPTY, DocBuf::doc)
+    }
+}
+
