@@ -232,6 +232,11 @@ impl State {
         }
     }
 
+    /// Whether a deviation was taken of one value only.
+    pub(crate) fn counts_one(&self) -> bool {
+        matches!(self, State::Deviation(deviation) if deviation.count() == 1)
+    }
+
     /// The result.
     pub(super) fn finish(self, kind: AccumulatorKind) -> Val<'static> {
         let maybe = |value: Option<OwnedValue>| value.map_or(Val::NULL, Val::Owned);

@@ -6,7 +6,7 @@ use super::moving::{self, Moving};
 use super::window::Window;
 use super::{Partition, malformed};
 use crate::filter::ParseContext;
-use crate::pipeline::group::Accumulator;
+use crate::pipeline::group::{Accumulator, State};
 use crate::pipeline::group::accumulator::{self, AccumulatorKind};
 
 /// What the stage's order allows.
@@ -164,10 +164,25 @@ fn accumulate(
             accumulator.add(&mut state, &env.scope(partition.document(other)))?;
         }
         taken = range;
-        values.push(accumulator.finish(state.clone()).to_owned_value());
+        let value = accumulator.finish(state.clone()).to_owned_value();
+        let slides = !window.starts_at_first();
+        values.push(if slides { value.map(|value| as_sliding(accumulator.kind(), &state, value)) } else { value });
         env.check_interrupt()?;
     }
     Ok(values)
+}
+
+/// What MongoDB gives where values can leave the window: the narrowest integer type for sums, and an int for the
+/// deviation of a single value.
+fn as_sliding(kind: AccumulatorKind, state: &State, value: OwnedValue) -> OwnedValue {
+    match (kind, value.value()) {
+        (AccumulatorKind::Sum, Value::Int64(n)) => match i32::try_from(n) {
+            Ok(n) => OwnedValue::new(Value::Int32(n)),
+            Err(_) => value,
+        },
+        (AccumulatorKind::StdDevPop, _) if state.counts_one() => OwnedValue::new(Value::Int32(0)),
+        _ => value,
+    }
 }
 
 /// An error of a function's argument.

@@ -6,7 +6,7 @@ use super::function::{Place, wrong_argument};
 use super::window::Window;
 use super::Partition;
 use crate::expression::date::arithmetic_unit::Unit;
-use crate::expression::decimal::{arithmetic as decimal, text::from_f64_15};
+use crate::expression::decimal::{arithmetic as decimal, text::{from_f64_15, from_f64_34}};
 use crate::expression::number::{Number, Width};
 use crate::expression::{Expression, number_arithmetic};
 use crate::filter::ParseContext;
@@ -336,6 +336,11 @@ fn integral(input: &Expression, unit: Option<Unit>, window: &Window, partition: 
             unit,
         )?;
         let sum = number_arithmetic::add(*a, *b);
+        // Beside decimals a step counts with its exact value, not with fifteen digits.
+        let step = match (sum, step) {
+            (Number::Decimal(_), Number::Double(d)) => Number::Decimal(from_f64_34(d)),
+            _ => step,
+        };
         pieces.push(divide(number_arithmetic::multiply(sum, step), Number::Int(2)));
     }
     let mut results = Vec::with_capacity(numbers.len());
@@ -345,7 +350,11 @@ fn integral(input: &Expression, unit: Option<Unit>, window: &Window, partition: 
         for piece in pieces.get(range.start..range.end.saturating_sub(1).max(range.start)).unwrap_or_default() {
             sum.add(*piece);
         }
-        results.push(if range.is_empty() { None } else { Some(owned(sum.total())) });
+        let total = match (sum.total(), unit) {
+            (Number::Int(0), Some(_)) => Number::Double(0.0),
+            (total, _) => total,
+        };
+        results.push(if range.is_empty() { None } else { Some(owned(total)) });
     }
     Ok(results)
 }
@@ -361,7 +370,9 @@ fn exp_moving_avg(input: &Expression, alpha: Alpha, partition: &Partition<'_>) -
             continue;
         };
         let next = match average {
-            None => number,
+            // An average is a double or a decimal, from the first value on.
+            None if number.width() == Width::Decimal => number,
+            None => Number::Double(number.to_f64()),
             Some(previous) => weigh(number, previous, alpha),
         };
         average = Some(next);
