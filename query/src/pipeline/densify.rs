@@ -187,7 +187,9 @@ impl Densify {
                 None => Ok(()),
                 Some(_) => fail(6_053_600, "numbers take no unit"),
             },
-            (other, _) => fail(5_733_201, &format!("the field must hold numbers or dates, not {}", other.kind().alias())),
+            (other, _) => {
+                fail(5_733_201, &format!("the field must hold numbers or dates, not {}", other.kind().alias()))
+            }
         }
     }
 

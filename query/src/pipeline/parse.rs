@@ -5,8 +5,9 @@ use std::sync::Arc;
 use bindery_document::{Doc, Element, Error, Result, Value, code};
 
 use super::{
-    Pipeline, Stage, bucket, bucket_auto, count, densify, documents, facet, fill, filtering, graph_lookup, group, limit, lookup,
-    merge, out, project, redact, replace_root, sample, set_window_fields, sort, sort_by_count, union_with, unwind,
+    Pipeline, Stage, bucket, bucket_auto, count, densify, documents, facet, fill, filtering, graph_lookup, group,
+    limit, lookup, merge, out, project, redact, replace_root, sample, set_window_fields, sort, sort_by_count,
+    union_with, unwind,
 };
 use crate::filter::ParseContext;
 

@@ -8,8 +8,8 @@ use super::count::CountStream;
 use super::limit::{Limit, Skip};
 use super::sample::Sample;
 use super::{
-    BucketAuto, Densify, Environment, Facet, GraphLookup, Group, Lookup, Match, Merge, Out, Project, Redact, ReplaceRoot,
-    SetWindowFields, Sort, SpelledOut, Stream, UnionWith, Unwind, unshared,
+    BucketAuto, Densify, Environment, Facet, GraphLookup, Group, Lookup, Match, Merge, Out, Project, Redact,
+    ReplaceRoot, SetWindowFields, Sort, SpelledOut, Stream, UnionWith, Unwind, unshared,
 };
 
 /// A compiled stage. Cloning one shares it. `$bucket` and `$sortByCount` are a group and a sort each.

@@ -6,8 +6,8 @@ use super::moving::{self, Moving};
 use super::window::Window;
 use super::{Partition, malformed};
 use crate::filter::ParseContext;
-use crate::pipeline::group::{Accumulator, State};
 use crate::pipeline::group::accumulator::{self, AccumulatorKind};
+use crate::pipeline::group::{Accumulator, State};
 
 /// What the stage's order allows.
 #[derive(Clone, Copy, Debug)]

@@ -72,7 +72,8 @@ pub(super) fn parse(argument: Value<'_>, context: &mut ParseContext) -> Result<S
         Some([only]) => Some((split_path(&only.path)?, only.descending)),
         _ => None,
     };
-    let place = function::Place { has_order: order.is_some(), sort: sort_path.as_ref().map(|(_, descending)| *descending) };
+    let place =
+        function::Place { has_order: order.is_some(), sort: sort_path.as_ref().map(|(_, descending)| *descending) };
     let mut outputs: Vec<(Box<[Box<str>]>, Function)> = Vec::new();
     for element in output {
         let path = split_path(element.key_str())?;
@@ -174,9 +175,7 @@ impl WindowStream {
             self.env.check_interrupt()?;
         }
         let scope = self.env.scope(doc::EMPTY);
-        rows.sort_by(|a, b| {
-            scope.compare(&a.partition.value(), &b.partition.value()).then_with(|| a.key.cmp(&b.key))
-        });
+        rows.sort_by(|a, b| scope.compare(&a.partition.value(), &b.partition.value()).then_with(|| a.key.cmp(&b.key)));
         self.rows = rows.into_iter().peekable();
         Ok(())
     }
@@ -233,4 +232,3 @@ impl Stream for WindowStream {
         self.current.as_ref().map_or(doc::EMPTY, DocBuf::doc)
     }
 }
-

@@ -2,11 +2,14 @@
 
 use bindery_document::{Decimal, Error, OwnedValue, Result, Value, code};
 
+use super::Partition;
 use super::function::{Place, wrong_argument};
 use super::window::Window;
-use super::Partition;
 use crate::expression::date::arithmetic_unit::Unit;
-use crate::expression::decimal::{arithmetic as decimal, text::{from_f64_15, from_f64_34}};
+use crate::expression::decimal::{
+    arithmetic as decimal,
+    text::{from_f64_15, from_f64_34},
+};
 use crate::expression::number::{Number, Width};
 use crate::expression::{Expression, number_arithmetic};
 use crate::filter::ParseContext;

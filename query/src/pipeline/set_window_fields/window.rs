@@ -181,9 +181,7 @@ fn parse_bound<T>(
 fn check_position(here: &Value<'_>, unit: Option<Unit>) -> Result<()> {
     match (here, unit) {
         (Value::DateTime(_), Some(_)) => Ok(()),
-        (Value::DateTime(_), None) => {
-            Err(Error::new(5_429_413, "a window by range over dates needs a unit"))
-        }
+        (Value::DateTime(_), None) => Err(Error::new(5_429_413, "a window by range over dates needs a unit")),
         (_, Some(_)) => Err(Error::new(5_429_513, "a window with a unit needs dates to sort by")),
         (number, None) if number.kind().is_number() => Ok(()),
         (other, None) => {
