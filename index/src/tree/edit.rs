@@ -7,8 +7,8 @@
 
 use super::assemble::new_run_bytes;
 use super::cell::{
-    MIXED, MODE_AT, RUN_HEAD, cell_at, common, head, mode_for, push_cell, push_cell_header, push_restart, push_value,
-    restart_at, value_at,
+    ESCAPE, MIXED, MODE_AT, RUN_HEAD, cell_at, common, head, mode_for, push_cell, push_cell_header, push_restart,
+    push_value, restart_at, value_at,
 };
 use super::leaf::{Leaf, Place, SLACK_MAX, SLOT_BYTES, Slot, run_len_bytes};
 use super::options::Limits;
@@ -88,24 +88,72 @@ impl Leaf {
             return Step::FullBehind;
         }
         let prefix_len = self.prefix_len as usize;
+        if self.append_in_place(key, value, shared, last.len() - shared, limits) {
+            self.streak = self.streak.max(0).saturating_add(1);
+            return Step::Done;
+        }
         let place = self.end(last.len() - prefix_len, shared - prefix_len);
         self.insert_at(place, key, value, limits, scratch)
     }
 
-    /// Adds an entry that the page does not hold.
-    pub(super) fn insert(&mut self, key: &[u8], value: &[u8], limits: &Limits, scratch: &mut Scratch) -> Step {
+    /// The usual case of [`Leaf::append`]: the last run takes the cell where it lies. `kept` counts
+    /// the bytes of the last key that the new one shares, `drop` the others.
+    #[inline]
+    fn append_in_place(&mut self, key: &[u8], value: &[u8], kept: usize, drop: usize, limits: &Limits) -> bool {
+        let run = self.runs() - 1;
+        let mut slot = self.slot(run);
+        let len = self.run_len(&slot);
+        let suffix = &key[kept..];
+        let cell_len = 1 + suffix.len() + value.len();
+        let end = slot.offset + len;
+        let fits = slot.count < limits.run_fill
+            && end == self.heap_end as usize
+            && self.body[slot.offset + MODE_AT] as usize == value.len()
+            && value.len() != MIXED as usize
+            && drop < ESCAPE
+            && suffix.len() < ESCAPE
+            && len + cell_len <= limits.run_bytes
+            && end + cell_len <= self.directory_at();
+        if !fits {
+            return false;
+        }
+        let cell = &mut self.body[end..end + cell_len];
+        cell[0] = (drop << 4 | suffix.len()) as u8;
+        cell[1..1 + suffix.len()].copy_from_slice(suffix);
+        cell[1 + suffix.len()..].copy_from_slice(value);
+        self.set_run_len(slot.offset, len + cell_len);
+        slot.count += 1;
+        self.set_slot(run, &slot);
+        self.heap_end += cell_len as u32;
+        self.live += cell_len as u32;
+        self.entries += 1;
+        self.last_insert = (run as u32, slot.count as u32 - 1);
+        true
+    }
+
+    /// Adds an entry that the page does not hold; `known` is its place if the caller has looked.
+    pub(super) fn insert(
+        &mut self,
+        key: &[u8],
+        value: &[u8],
+        known: Option<Place>,
+        limits: &Limits,
+        scratch: &mut Scratch,
+    ) -> Step {
         if self.entries == 0 {
             self.start_with(key, value, limits);
             return Step::Done;
         }
         let shared = common(key, self.prefix());
+        let mut known = known;
         if shared < self.prefix_len as usize {
+            known = None;
             let before = key < self.prefix();
             if !self.shorten_prefix(shared, limits) {
                 return if before { Step::FullBefore } else { Step::FullBehind };
             }
         }
-        let place = self.locate(key);
+        let place = known.unwrap_or_else(|| self.locate(key));
         self.insert_at(place, key, value, limits, scratch)
     }
 

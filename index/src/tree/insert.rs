@@ -47,8 +47,8 @@ struct Insertion<'a, V> {
     key: &'a [u8],
     value: &'a [u8],
     if_present: IfPresent,
-    /// The tree's last key, if the new one is above it.
-    above: Option<&'a [u8]>,
+    /// The tree's last key and how many bytes the new one shares with it, if the new one is above.
+    above: Option<(&'a [u8], usize)>,
     limits: &'a Limits,
     stats: &'a mut TreeStats,
     scratch: &'a mut Scratch,
@@ -73,7 +73,10 @@ impl Tree {
     }
 
     fn put(&mut self, key: &[u8], value: &[u8], if_present: IfPresent, visitor: &mut impl PageVisitor) -> bool {
-        let above = self.last_key.as_deref().filter(|last| *last < key);
+        let above = self.last_key.as_deref().and_then(|last| {
+            let shared = common(last, key);
+            (last[shared..] < key[shared..]).then_some((last, shared))
+        });
         let appended = above.is_some();
         let mut insertion = Insertion {
             key,
@@ -137,28 +140,59 @@ impl<V: PageVisitor> Insertion<'_, V> {
 
     fn insert_into_inner(&mut self, page: &mut Arc<Inner>, rightmost: bool) -> Siblings<Inner> {
         touch_inner(page, self.visitor);
-        page.uncount(self.stats);
-        let inner = Arc::make_mut(page);
+        let inner = self.own(page);
         let last = inner.len() - 1;
         let child = match self.above {
             Some(_) => last,
             None => inner.child_for(self.key),
         };
         let rightmost = rightmost && child == last;
-        match &mut inner.children {
+        let siblings = match &mut inner.children {
             Children::Leaves(list) => {
                 let siblings = self.insert_into_leaf(&mut list[child], rightmost);
                 inner.counts[child] = list[child].entries();
-                inner.adopt(child + 1, siblings);
+                self.adopt(inner, child, siblings, rightmost)
             }
             Children::Inners(list) => {
                 let siblings = self.insert_into_inner(&mut list[child], rightmost);
                 inner.counts[child] = list[child].entries();
-                inner.adopt(child + 1, siblings);
+                self.adopt(inner, child, siblings, rightmost)
             }
+        };
+        if self.added {
+            self.visitor.dirty(inner.id, PageKind::Inner, inner.allocated() as u32);
         }
-        inner.entries += u64::from(self.added);
+        siblings
+    }
+
+    /// The page to write to: itself if no snapshot holds it, else a copy in its place.
+    fn own<'p>(&mut self, page: &'p mut Arc<Inner>) -> &'p mut Inner {
+        if Arc::strong_count(page) == 1 {
+            return Arc::make_mut(page);
+        }
+        // A copy may be allocated tighter.
+        page.uncount(self.stats);
+        let inner = Arc::make_mut(page);
+        inner.count(self.stats);
+        inner
+    }
+
+    /// Takes in pages that a child was split into; gives the page that this makes necessary.
+    fn adopt<P: Page>(
+        &mut self,
+        inner: &mut Inner,
+        child: usize,
+        pages: Siblings<P>,
+        rightmost: bool,
+    ) -> Siblings<Inner> {
         let mut siblings = Vec::new();
+        if pages.is_empty() {
+            inner.entries += u64::from(self.added);
+            return siblings;
+        }
+        inner.uncount(self.stats);
+        inner.adopt(child + 1, pages);
+        inner.entries += u64::from(self.added);
         if inner.is_too_large(self.limits.inner_bytes) {
             let at = match rightmost {
                 true => inner.len() - 1,
@@ -170,9 +204,6 @@ impl<V: PageVisitor> Insertion<'_, V> {
             siblings.push((separator, Arc::new(right)));
         }
         inner.count(self.stats);
-        if self.added {
-            self.visitor.dirty(inner.id, PageKind::Inner, inner.allocated() as u32);
-        }
         siblings
     }
 
@@ -183,8 +214,7 @@ impl<V: PageVisitor> Insertion<'_, V> {
         let mut siblings = Vec::new();
         if self.key.len() + self.value.len() > self.limits.entry_max {
             self.place_alone(leaf, &mut siblings);
-        } else if let Some(last) = self.above {
-            let shared = common(last, self.key);
+        } else if let Some((last, shared)) = self.above {
             let step = leaf.append(self.key, self.value, last, shared, self.limits, self.scratch);
             match step {
                 Step::Done => self.note_added(),
@@ -224,18 +254,19 @@ impl<V: PageVisitor> Insertion<'_, V> {
             leaf.remove_at(&found, self.limits, self.scratch);
             replaced = true;
         }
-        self.add(leaf, siblings, rightmost);
+        let known = (!replaced).then_some(found);
+        self.add(leaf, known, siblings, rightmost);
         self.added = !replaced;
         if self.at_end && replaced {
             self.at_end = false;
         }
     }
 
-    /// [`Self::place`] for a key that the page does not hold.
-    fn add(&mut self, leaf: &mut Leaf, siblings: &mut Siblings<Leaf>, rightmost: bool) {
+    /// [`Self::place`] for a key that the page does not hold, with its place if that is known.
+    fn add(&mut self, leaf: &mut Leaf, known: Option<Place>, siblings: &mut Siblings<Leaf>, rightmost: bool) {
         let behind_all =
             |leaf: &Leaf, place: &Place| place.run + 1 == leaf.runs() && place.cell == leaf.slot(place.run).count;
-        let place = match leaf.insert(self.key, self.value, self.limits, self.scratch) {
+        let place = match leaf.insert(self.key, self.value, known, self.limits, self.scratch) {
             Step::Done => {
                 self.at_end = rightmost && leaf.is_last_insert_at_end();
                 return self.note_added();
@@ -269,8 +300,8 @@ impl<V: PageVisitor> Insertion<'_, V> {
                 let (separator, mut right) = self.cut(leaf, cut);
                 let mut rights = Vec::new();
                 match self.key.cmp(&separator[..]) {
-                    Ordering::Less => self.add(leaf, siblings, false),
-                    _ => self.add(&mut right, &mut rights, rightmost),
+                    Ordering::Less => self.add(leaf, None, siblings, false),
+                    _ => self.add(&mut right, None, &mut rights, rightmost),
                 }
                 siblings.push((separator, Arc::new(right)));
                 siblings.append(&mut rights);
