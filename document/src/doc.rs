@@ -165,6 +165,39 @@ impl<'a> Iterator for Elements<'a> {
     }
 }
 
+/// Sizes by type byte; [`VARIABLE`] where the value tells its size, [`UNKNOWN`] for bytes that are no type.
+static SIZES: [u8; 256] = {
+    let mut sizes = [UNKNOWN; 256];
+    let mut at = 0;
+    while at < Kind::ALL.len() {
+        let kind = Kind::ALL[at];
+        sizes[kind as usize] = match kind {
+            Kind::Double | Kind::DateTime | Kind::Timestamp | Kind::Int64 => 8,
+            Kind::Int32 => 4,
+            Kind::Boolean => 1,
+            Kind::ObjectId => 12,
+            Kind::Decimal128 => 16,
+            Kind::Null | Kind::Undefined | Kind::MinKey | Kind::MaxKey => 0,
+            _ => VARIABLE,
+        };
+        at += 1;
+    }
+    sizes
+};
+
+const VARIABLE: u8 = 254;
+const UNKNOWN: u8 = 255;
+
+/// As [`value_size`], by type byte: a table instead of a choice for each value passed over.
+#[inline]
+pub(crate) fn stored_size(type_byte: u8, bytes: &[u8]) -> Option<usize> {
+    match SIZES[type_byte as usize] {
+        UNKNOWN => None,
+        VARIABLE => value_size(Kind::from_byte(type_byte)?, bytes),
+        size => Some(size as usize),
+    }
+}
+
 /// The size of a value of this kind that starts at `bytes`; `None` if the bytes end too early.
 #[inline]
 pub(crate) fn value_size(kind: Kind, bytes: &[u8]) -> Option<usize> {

@@ -25,6 +25,7 @@
 use std::fmt;
 use std::ops::ControlFlow;
 
+use crate::doc::stored_size;
 use crate::{Doc, Element, Kind};
 
 /// A parsed dotted path. Any text is a path: empty components are fields with an empty name.
@@ -39,12 +40,20 @@ pub struct Path {
 pub struct Component {
     name: Box<str>,
     is_numeric: bool,
+    /// The first eight bytes of the name and its closing zero, little-endian, and which of them count.
+    word: u64,
+    mask: u64,
 }
 
 impl Component {
     fn new(name: &str) -> Component {
         let is_numeric = !name.is_empty() && name.bytes().all(|b| b.is_ascii_digit());
-        Component { name: name.into(), is_numeric }
+        let mut bytes = [0; 8];
+        let n_bytes = name.len().min(8);
+        bytes[..n_bytes].copy_from_slice(&name.as_bytes()[..n_bytes]);
+        // The closing zero counts where it fits.
+        let mask = if n_bytes < 7 { (1 << (8 * (n_bytes + 1))) - 1 } else { u64::MAX };
+        Component { name: name.into(), is_numeric, word: u64::from_le_bytes(bytes), mask }
     }
 
     /// The field name.
@@ -145,7 +154,7 @@ impl Path {
     {
         // Most paths are one top-level name, and most values no arrays.
         if let [only] = &*self.components {
-            return match find(doc, only.name.as_bytes()) {
+            return match find(doc, only) {
                 Some(element) if element.kind == Kind::Array && leaf == Leaf::Elements => {
                     elements(element, None, visitor)
                 }
@@ -175,10 +184,38 @@ impl fmt::Display for Path {
     }
 }
 
-/// The first element with this key. Passes over elements without looking at their values.
+/// The first element with this key.
+///
+/// Passes over the others without looking at their values. Most keys, with their closing zero, fit the
+/// eight bytes that are read at once.
 #[inline]
-pub fn find<'a>(doc: Doc<'a>, name: &[u8]) -> Option<Element<'a>> {
-    doc.element(name)
+fn find<'a>(doc: Doc<'a>, component: &Component) -> Option<Element<'a>> {
+    let bytes = doc.as_bytes();
+    let mut rest = bytes.get(4..bytes.len().checked_sub(1)?)?;
+    loop {
+        let (&type_byte, after_type) = rest.split_first()?;
+        let (key_length, may_match) = match after_type.first_chunk::<8>() {
+            Some(chunk) => {
+                let word = u64::from_le_bytes(*chunk);
+                // The lowest zero byte, found as in Warren's "Hacker's Delight", section 6-1.
+                let zeros = word.wrapping_sub(0x0101_0101_0101_0101) & !word & 0x8080_8080_8080_8080;
+                let length = if zeros != 0 {
+                    zeros.trailing_zeros() as usize / 8
+                } else {
+                    8 + after_type[8..].iter().position(|&b| b == 0)?
+                };
+                (length, word & component.mask == component.word)
+            }
+            None => (after_type.iter().position(|&b| b == 0)?, true),
+        };
+        let value = after_type.get(key_length + 1..)?;
+        let size = stored_size(type_byte, value)?;
+        if may_match && after_type[..key_length] == *component.name.as_bytes() {
+            let kind = Kind::from_byte(type_byte)?;
+            return Some(Element { key: &after_type[..key_length], kind, bytes: value.get(..size)? });
+        }
+        rest = value.get(size..)?;
+    }
 }
 
 /// Follows embedded documents up to the end of the path or the first array.
@@ -195,7 +232,7 @@ where
     let mut rest = components;
     while let Some((component, after)) = rest.split_first() {
         rest = after;
-        let found = find(doc, component.name.as_bytes());
+        let found = find(doc, component);
         match found {
             Some(element) if rest.is_empty() => {
                 return match (element.kind, leaf) {
@@ -257,7 +294,7 @@ where
 }
 
 fn extract<'a, F: FnMut(Element<'a>)>(path: &str, doc: Doc<'a>, visitor: &mut F) {
-    if let Some(element) = find(doc, path.as_bytes()) {
+    if let Some(element) = doc.element(path.as_bytes()) {
         if element.kind == Kind::Array {
             Doc::from_stored(element.bytes).iter().for_each(visitor);
         } else {
@@ -268,7 +305,7 @@ fn extract<'a, F: FnMut(Element<'a>)>(path: &str, doc: Doc<'a>, visitor: &mut F)
     let Some((first, rest)) = path.split_once('.') else {
         return;
     };
-    let Some(element) = find(doc, first.as_bytes()) else {
+    let Some(element) = doc.element(first.as_bytes()) else {
         return;
     };
     let inner = Doc::from_stored(element.bytes);

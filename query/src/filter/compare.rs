@@ -79,6 +79,8 @@ struct Known {
     by_bytes: bool,
     operand_is_nan: bool,
     missing: bool,
+    /// The operand, where it is an integer.
+    integer: Option<i64>,
 }
 
 impl PartialEq for Compare {
@@ -114,7 +116,13 @@ impl Compare {
             Kind::MaxKey => matches!(op, CompareOp::Lt | CompareOp::Lte),
             _ => false,
         };
-        let known = Known { rank: kind.rank(), by_bytes, operand_is_nan: is_nan(&operand.value()), missing };
+        let integer = match operand.value() {
+            Value::Int32(n) => Some(i64::from(n)),
+            Value::Int64(n) => Some(n),
+            _ => None,
+        };
+        let operand_is_nan = is_nan(&operand.value());
+        let known = Known { rank: kind.rank(), by_bytes, operand_is_nan, missing, integer };
         Compare { path, op, operand, collation, known }
     }
 
@@ -126,6 +134,11 @@ impl Compare {
         };
         if self.known.by_bytes && element.kind == self.operand.kind() {
             return element.bytes == self.operand.bytes();
+        }
+        if let Some(operand) = self.known.integer
+            && let Some(number) = integer(element)
+        {
+            return self.op.accepts(number.cmp(&operand));
         }
         if element.kind.rank() != self.known.rank {
             return self.accepts_other_type(element.kind);
@@ -158,6 +171,15 @@ impl Compare {
 /// Whether values of this type are or can contain strings.
 pub(super) fn holds_strings(kind: Kind) -> bool {
     matches!(kind, Kind::String | Kind::Symbol | Kind::Document | Kind::Array | Kind::JavaScriptWithScope)
+}
+
+#[inline]
+fn integer(element: Element<'_>) -> Option<i64> {
+    match element.kind {
+        Kind::Int32 => element.bytes.try_into().ok().map(i32::from_le_bytes).map(i64::from),
+        Kind::Int64 => element.bytes.try_into().ok().map(i64::from_le_bytes),
+        _ => None,
+    }
 }
 
 fn is_nan(value: &Value<'_>) -> bool {
