@@ -165,6 +165,13 @@ impl<'a> Iterator for Elements<'a> {
     }
 }
 
+/// A set bit in the lowest byte that is zero (and none below it); zero if no byte is. As in Warren's
+/// "Hacker's Delight", section 6-1.
+#[inline]
+pub(crate) fn zero_bytes(word: u64) -> u64 {
+    word.wrapping_sub(0x0101_0101_0101_0101) & !word & 0x8080_8080_8080_8080
+}
+
 /// Sizes by type byte; [`VARIABLE`] where the value tells its size, [`UNKNOWN`] for bytes that are no type.
 static SIZES: [u8; 256] = {
     let mut sizes = [UNKNOWN; 256];

@@ -25,7 +25,7 @@
 use std::fmt;
 use std::ops::ControlFlow;
 
-use crate::doc::stored_size;
+use crate::doc::{stored_size, zero_bytes};
 use crate::{Doc, Element, Kind};
 
 /// A parsed dotted path. Any text is a path: empty components are fields with an empty name.
@@ -197,8 +197,7 @@ fn find<'a>(doc: Doc<'a>, component: &Component) -> Option<Element<'a>> {
         let (key_length, may_match) = match after_type.first_chunk::<8>() {
             Some(chunk) => {
                 let word = u64::from_le_bytes(*chunk);
-                // The lowest zero byte, found as in Warren's "Hacker's Delight", section 6-1.
-                let zeros = word.wrapping_sub(0x0101_0101_0101_0101) & !word & 0x8080_8080_8080_8080;
+                let zeros = zero_bytes(word);
                 let length = if zeros != 0 {
                     zeros.trailing_zeros() as usize / 8
                 } else {
