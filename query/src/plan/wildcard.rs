@@ -25,7 +25,8 @@ pub(super) fn accesses(
     for predicate in predicates {
         let path = predicate.path.as_str();
         let positions = path.split('.').filter(|part| is_number(part)).count();
-        if positions > MAX_POSITIONS || !index.wildcard_projection.covers(path) || asks_for_objects(predicate.filter) {
+        // Arrays within arrays are in the index as a whole: positions in them are found only by who insists.
+        if positions > MAX_POSITIONS || (positions > 0 && query.hint.is_none()) || !index.wildcard_projection.covers(path) || asks_for_objects(predicate.filter) {
             continue;
         }
         let is_array = |at: &str| index.wildcard_multikey.contains(at);
