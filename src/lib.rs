@@ -18,3 +18,8 @@ pub use bindery_engine::{
     Access, Clock, Collection, Cursor, Database, Error, IndexModel, Options, PageId, PageKind, Planner, Result,
     STORED_SUFFIX, Trace, Work, typed,
 };
+
+/// The programs in the README, which must run as they stand.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
