@@ -26,7 +26,11 @@ pub(super) fn accesses(
         let path = predicate.path.as_str();
         let positions = path.split('.').filter(|part| is_number(part)).count();
         // Arrays within arrays are in the index as a whole: positions in them are found only by who insists.
-        if positions > MAX_POSITIONS || (positions > 0 && query.hint.is_none()) || !index.wildcard_projection.covers(path) || asks_for_objects(predicate.filter) {
+        if positions > MAX_POSITIONS
+            || (positions > 0 && query.hint.is_none())
+            || !index.wildcard_projection.covers(path)
+            || asks_for_objects(predicate.filter)
+        {
             continue;
         }
         let is_array = |at: &str| index.wildcard_multikey.contains(at);
