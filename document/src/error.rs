@@ -111,6 +111,7 @@ codes! {
     COMMAND_NOT_SUPPORTED = 115 "CommandNotSupported";
     CONFLICTING_OPERATION_IN_PROGRESS = 117 "ConflictingOperationInProgress";
     DOCUMENT_VALIDATION_FAILURE = 121 "DocumentValidationFailure";
+    NOT_A_REPLICA_SET = 123 "NotAReplicaSet";
     COMMAND_FAILED = 125 "CommandFailed";
     CAPPED_POSITION_LOST = 136 "CappedPositionLost";
     VIEW_DEPTH_LIMIT_EXCEEDED = 165 "ViewDepthLimitExceeded";
@@ -133,6 +134,8 @@ codes! {
     AMBIGUOUS_INDEX_KEY_PATTERN = 181 "AmbiguousIndexKeyPattern";
     MERGE_STAGE_NO_MATCHING_DOCUMENT = 13113 "MergeStageNoMatchingDocument";
     QUERY_EXCEEDED_MEMORY_LIMIT = 292 "QueryExceededMemoryLimitNoDiskUseAllowed";
+    CANNOT_CONVERT_INDEX_TO_UNIQUE = 359 "CannotConvertIndexToUnique";
+    COLLECTION_UUID_MISMATCH = 361 "CollectionUUIDMismatch";
     API_STRICT_ERROR = 323 "APIStrictError";
     API_VERSION_ERROR = 322 "APIVersionError";
     DUPLICATE_KEY = 11000 "DuplicateKey";

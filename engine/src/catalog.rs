@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use bindery_document::{DocBuf, Error, Result, code};
+use bindery_document::{Builder, Doc, DocBuf, Error, Result, Value, code};
 
 use crate::collection::Collection;
 use crate::layout::LayoutCollection;
@@ -35,6 +35,19 @@ pub(crate) struct View {
     pub(crate) collation: Option<DocBuf>,
 }
 
+impl View {
+    /// A view with these parts; its options are shown as `listCollections` does.
+    pub(crate) fn new(on: &str, pipeline: Doc<'_>, collation: Option<DocBuf>) -> View {
+        let mut options = Builder::new();
+        options.append("viewOn", on);
+        options.append("pipeline", Value::Array(pipeline));
+        if let Some(collation) = &collation {
+            options.append("collation", Value::Document(collation.doc()));
+        }
+        View { on: on.to_owned(), pipeline: DocBuf::from(pipeline), options: options.finish(), collation }
+    }
+}
+
 /// All names.
 #[derive(Clone, Default)]
 pub(crate) struct Catalog {
@@ -58,6 +71,19 @@ impl Catalog {
         }
         names.insert(name.to_owned(), entry);
         Ok(())
+    }
+
+    /// Moves a name, and what it stands for; what stood at the new name is dropped.
+    pub(crate) fn rename(&mut self, from: (&str, &str), to: (&str, &str)) -> Option<Entry> {
+        let entry = self.remove(from.0, from.1)?;
+        self.databases.entry(to.0.to_owned()).or_default().insert(to.1.to_owned(), entry)
+    }
+
+    /// Removes all views of a database.
+    pub(crate) fn remove_views(&mut self, database: &str) {
+        if let Some(names) = self.databases.get_mut(database) {
+            names.retain(|_, entry| matches!(entry, Entry::Collection(_)));
+        }
     }
 
     /// Replaces what a name stands for.

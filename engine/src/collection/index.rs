@@ -11,7 +11,7 @@ use bindery_query::collation::Collation;
 use bindery_query::filter::{Filter, ParseContext};
 use bindery_query::plan::IndexDescription;
 
-use super::IndexSpec;
+use super::{IndexSpec, same_documents};
 use crate::execute::corrupt;
 use crate::trace::Cx;
 
@@ -21,7 +21,7 @@ pub(crate) struct IndexMeta {
     pub(crate) spec: IndexSpec,
     /// Whether it is the index on `_id`.
     pub(crate) is_id: bool,
-    /// Whether no two records may share a key.
+    /// Whether no write may make two records share a key.
     pub(crate) is_unique: bool,
     /// Makes the keys.
     generator: KeyGenerator,
@@ -61,7 +61,24 @@ impl IndexMeta {
             None => None,
         };
         let is_id = spec.is_id_key();
-        Ok(IndexMeta { is_id, is_unique: is_id || spec.unique, spec, generator, partial, collation })
+        let is_unique = is_id || spec.unique || spec.prepare_unique;
+        Ok(IndexMeta { is_id, is_unique, spec, generator, partial, collation })
+    }
+
+    /// Whether both would hold the same entries of any document, in the same order, and refuse the same: then a
+    /// collection has room for one of them only.
+    pub(crate) fn same_signature(&self, other: &IndexMeta) -> bool {
+        let filter = |meta: &IndexMeta| meta.partial.as_ref().map(|partial| partial.to_document());
+        let same_filters = match (filter(self), filter(other)) {
+            (Some(a), Some(b)) => same_documents(a.doc(), b.doc()),
+            (None, None) => true,
+            _ => false,
+        };
+        same_filters
+            && same_documents(self.spec.key.doc(), other.spec.key.doc())
+            && self.spec.collation == other.spec.collation
+            && (self.spec.unique, self.spec.sparse) == (other.spec.unique, other.spec.sparse)
+            && self.generator.projection() == other.generator.projection()
     }
 
     /// The compiled key pattern.
@@ -117,6 +134,14 @@ impl Index {
             wildcard_multikey: Arc::default(),
             is_multikey: false,
         })
+    }
+
+    /// The same entries under a changed specification: one that makes the same keys.
+    ///
+    /// # Errors
+    /// As [`IndexMeta::new`].
+    pub(crate) fn with_spec(&self, spec: IndexSpec) -> Result<Index> {
+        Ok(Index { meta: Arc::new(IndexMeta::new(spec)?), ..self.clone() })
     }
 
     /// What the planner needs to know.

@@ -11,16 +11,20 @@ mod partial;
 mod spec;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
-use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use parking_lot::{Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use bindery_index::Records;
+use bindery_index::{RecordId, Records};
 
 use crate::trace::Cx;
 use crate::write::Scratch;
 
 pub(crate) use index::{Index, IndexMeta};
-pub(crate) use options::{CollectionOptions, ValidationAction, ValidationLevel, append_number};
+pub(crate) use options::{
+    Capped, CollectionOptions, ValidationAction, ValidationLevel, Validator, append_number, check_storage_engine,
+};
 pub(crate) use spec::{IndexSpec, index_name, same_documents};
 
 /// Documents and indexes at one moment. Cloning one shares all pages.
@@ -48,6 +52,11 @@ impl State {
         }
     }
 
+    /// The number of indexes as clients count them: what a clustered collection is ordered by is none.
+    pub(crate) fn counted_indexes(&self) -> usize {
+        self.indexes.len() - usize::from(self.options.clustered.is_some())
+    }
+
     /// The index on `_id`, which every plain collection has.
     pub(crate) fn id_index(&self) -> Option<&Index> {
         self.indexes.first().filter(|index| index.meta.is_id)
@@ -60,17 +69,37 @@ pub(crate) struct Collection {
     pub(crate) uuid: [u8; 16],
     state: RwLock<Arc<State>>,
     writer: Mutex<Scratch>,
+    /// Cursors that wait for documents.
+    waiting: Waiting,
+}
+
+/// Readers that sleep until something was written.
+#[derive(Default)]
+struct Waiting {
+    readers: AtomicUsize,
+    lock: Mutex<()>,
+    written: Condvar,
 }
 
 impl Collection {
     /// A collection with this state.
     pub(crate) fn new(uuid: [u8; 16], state: State) -> Collection {
-        Collection { uuid, state: RwLock::new(Arc::new(state)), writer: Mutex::default() }
+        Collection { uuid, state: RwLock::new(Arc::new(state)), writer: Mutex::default(), waiting: Waiting::default() }
     }
 
     /// A copy that goes its own way; shares all pages until either side writes.
     pub(crate) fn fork(&self) -> Collection {
-        Collection { uuid: self.uuid, state: RwLock::new(self.snapshot()), writer: Mutex::default() }
+        Collection {
+            uuid: self.uuid,
+            state: RwLock::new(self.snapshot()),
+            writer: Mutex::default(),
+            waiting: Waiting::default(),
+        }
+    }
+
+    /// As [`Collection::fork`], with another identity.
+    pub(crate) fn fork_as(&self, uuid: [u8; 16]) -> Collection {
+        Collection { uuid, ..self.fork() }
     }
 
     /// The state at this moment; it does not change while it is held, and writers copy what they touch.
@@ -83,6 +112,18 @@ impl Collection {
         self.state.read()
     }
 
+    /// Sleeps until a record with this id or a later one may be there, or the time has passed.
+    pub(crate) fn wait_for_records(&self, from: RecordId, at_most: Duration) {
+        self.waiting.readers.fetch_add(1, Ordering::SeqCst);
+        let mut lock = self.waiting.lock.lock();
+        // A writer takes this lock after its write, so that none can slip in between the look and the sleep.
+        if self.peek().records.next_id().0 <= from.0 {
+            self.waiting.written.wait_for(&mut lock, at_most);
+        }
+        drop(lock);
+        self.waiting.readers.fetch_sub(1, Ordering::SeqCst);
+    }
+
     /// Becomes the one writer until the guard is dropped.
     pub(crate) fn lock_for_writing(&self) -> WriteGuard<'_> {
         WriteGuard { collection: self, scratch: self.writer.lock() }
@@ -93,6 +134,16 @@ impl Collection {
 pub(crate) struct WriteGuard<'a> {
     collection: &'a Collection,
     scratch: MutexGuard<'a, Scratch>,
+}
+
+impl Drop for WriteGuard<'_> {
+    fn drop(&mut self) {
+        let waiting = &self.collection.waiting;
+        if waiting.readers.load(Ordering::SeqCst) > 0 {
+            drop(waiting.lock.lock());
+            waiting.written.notify_all();
+        }
+    }
 }
 
 impl WriteGuard<'_> {

@@ -14,6 +14,9 @@ use crate::command::args::{Args, OUT_OF_RANGE};
 /// Capped collections' sizes are multiples of this.
 const CAPPED_UNIT: u64 = 256;
 
+/// The name of the index on `_id`, if none is given.
+const ID_INDEX_NAME: &str = "_id_";
+
 /// How strictly a validator is applied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum ValidationLevel {
@@ -105,9 +108,99 @@ pub(crate) struct Capped {
 }
 
 impl Capped {
+    /// The largest size, in bytes: one petabyte.
+    pub(crate) const MAX_BYTES: i64 = 1 << 50;
+
     /// Bounds with the size rounded up as the server does.
     pub(crate) fn new(bytes: u64, documents: Option<u32>) -> Capped {
         Capped { bytes: bytes.div_ceil(CAPPED_UNIT) * CAPPED_UNIT, documents }
+    }
+
+    /// A size as `create` and `collMod` take it.
+    ///
+    /// # Errors
+    /// 14 for what is no number, 51024 for one out of range.
+    pub(crate) fn parse_size(field: &str, args: &Args<'_>) -> Result<Option<u64>> {
+        match args.integer(field)? {
+            None => Ok(None),
+            Some(n) if (1..=Capped::MAX_BYTES).contains(&n) => Ok(Some(n.unsigned_abs())),
+            Some(n) => Err(Error::new(
+                OUT_OF_RANGE,
+                format!("BSON field '{field}' value must be >= 1 and <= {}, actual value '{n}'", Capped::MAX_BYTES),
+            )),
+        }
+    }
+
+    /// A number of documents as `create` and `collMod` take it. The server takes a bound that cannot be for the
+    /// largest one.
+    ///
+    /// # Errors
+    /// 14 for what is no number, 51024 for one that is too large.
+    pub(crate) fn parse_documents(field: &str, args: &Args<'_>) -> Result<Option<u32>> {
+        match args.integer(field)? {
+            None => Ok(None),
+            Some(n) if n > i64::from(i32::MAX) => Err(Error::new(
+                OUT_OF_RANGE,
+                format!("BSON field '{field}' value must be < 2147483648, actual value '{n}'"),
+            )),
+            Some(n) => Ok(Some(u32::try_from(n).ok().filter(|&n| n > 0).unwrap_or(i32::MAX as u32))),
+        }
+    }
+}
+
+/// The index that a clustered collection is kept in the order of.
+#[derive(Clone, Debug)]
+pub(crate) struct Clustered {
+    /// `{_id: 1}`, as it was given.
+    pub(crate) key: DocBuf,
+    /// Its name.
+    pub(crate) name: String,
+}
+
+impl Clustered {
+    /// # Errors
+    /// 197 for another key than `_id`, 5979700 if it is not unique, 5979704 for another version than 2, 5979703
+    /// for the form that only the server's own collections have.
+    fn parse(value: &Value<'_>) -> Result<Clustered> {
+        let Value::Document(doc) = value else {
+            return Err(match value {
+                Value::Boolean(_) | Value::Int32(_) | Value::Int64(_) | Value::Double(_) | Value::Decimal128(_) => {
+                    Error::new(5_979_703, "a 'clusteredIndex' must be described by a document")
+                }
+                other => Error::new(
+                    code::TYPE_MISMATCH,
+                    format!("'clusteredIndex' is the wrong type '{}', expected an object", other.kind().alias()),
+                ),
+            });
+        };
+        let args = Args::of_statement("create", *doc, &["v", "key", "name", "unique"])?;
+        let key = args.required_document("key")?;
+        args.required("unique")?;
+        if !args.loose_flag("unique")?.unwrap_or(false) {
+            return Err(Error::new(5_979_700, "The clusteredIndex option requires unique: true to be specified"));
+        }
+        let mut fields = key.iter();
+        let is_id = matches!((fields.next(), fields.next()), (Some(e), None) if e.key == b"_id" && e.value().as_f64() == Some(1.0));
+        if !is_id {
+            return Err(Error::new(
+                code::INVALID_INDEX_SPECIFICATION_OPTION,
+                "The clusteredIndex option is only supported for key: {_id: 1}",
+            ));
+        }
+        if args.integer("v")?.is_some_and(|version| version != 2) {
+            return Err(Error::new(5_979_704, "a clusteredIndex can only have v: 2"));
+        }
+        let name = args.string("name")?.unwrap_or(ID_INDEX_NAME).to_owned();
+        Ok(Clustered { key: DocBuf::from(key), name })
+    }
+
+    fn show(&self, out: &mut Builder) {
+        let open = out.open_document("clusteredIndex");
+        out.append("v", 2);
+        out.append("key", Value::Document(self.key.doc()));
+        out.append("name", self.name.as_str());
+        out.append("unique", true);
+        out.close(open);
     }
 }
 
@@ -124,6 +217,12 @@ pub(crate) struct CollectionOptions {
     pub(crate) validation_action: Option<ValidationAction>,
     /// The default collation document, whole.
     pub(crate) collation: Option<DocBuf>,
+    /// The index whose order the collection is kept in.
+    pub(crate) clustered: Option<Clustered>,
+    /// Documents of a clustered collection whose `_id` is older than this many seconds are deleted.
+    pub(crate) expire_after_seconds: Option<i64>,
+    /// Options without an effect that are shown again, before the others and after the validator.
+    inert: [Option<DocBuf>; 2],
 }
 
 impl CollectionOptions {
@@ -132,7 +231,11 @@ impl CollectionOptions {
     /// # Errors
     /// 72 for options that do not go together, 51024 for sizes out of range, 14 for wrong types.
     pub(crate) fn parse(args: &Args<'_>) -> Result<CollectionOptions> {
-        let mut options = CollectionOptions { capped: parse_capped(args)?, ..CollectionOptions::default() };
+        let mut options = CollectionOptions {
+            capped: parse_capped(args)?,
+            inert: parse_inert(args)?,
+            ..CollectionOptions::default()
+        };
         if let Some(validator) = args.document("validator")?
             && !validator.is_empty()
         {
@@ -143,7 +246,33 @@ impl CollectionOptions {
         if let Some(collation) = args.document("collation")? {
             options.collation = Collation::parse(collation)?.map(|collation| collation.to_document());
         }
+        options.parse_clustered(args)?;
         Ok(options)
+    }
+
+    /// Reads `clusteredIndex`, and what belongs to it.
+    fn parse_clustered(&mut self, args: &Args<'_>) -> Result<()> {
+        self.clustered = args.given("clusteredIndex").map(|value| Clustered::parse(&value)).transpose()?;
+        let invalid = |why: &str| Err(Error::new(code::INVALID_OPTIONS, why));
+        if self.clustered.is_some() && self.capped.is_some() {
+            return Err(Error::new(6_127_800, "a clustered collection cannot be capped"));
+        }
+        if self.clustered.is_some() && args.given("idIndex").is_some() {
+            return invalid("The 'clusteredIndex' option is not supported with the 'idIndex' option");
+        }
+        match args.integer("expireAfterSeconds")? {
+            None => {}
+            Some(_) if self.clustered.is_none() => {
+                return invalid(
+                    "'expireAfterSeconds' is only supported with a 'timeseries' or a 'clusteredIndex' option",
+                );
+            }
+            Some(seconds) if seconds < 0 => {
+                return invalid("TTL index 'expireAfterSeconds' option cannot be less than 0");
+            }
+            seconds => self.expire_after_seconds = seconds,
+        }
+        Ok(())
     }
 
     /// Appends the options as `listCollections` shows them, in the server's order.
@@ -155,6 +284,12 @@ impl CollectionOptions {
                 append_number(out, "max", u64::from(documents));
             }
         }
+        let show_inert = |inert: &Option<DocBuf>, out: &mut Builder| {
+            for element in inert.iter().flat_map(|inert| inert.doc().iter()) {
+                out.append_element(element);
+            }
+        };
+        show_inert(&self.inert[0], out);
         if let Some(validator) = &self.validator {
             out.append("validator", Value::Document(validator.document.doc()));
         }
@@ -164,8 +299,15 @@ impl CollectionOptions {
         if let Some(action) = self.validation_action {
             out.append("validationAction", action.word());
         }
+        show_inert(&self.inert[1], out);
         if let Some(collation) = &self.collation {
             out.append("collation", Value::Document(collation.doc()));
+        }
+        if let Some(clustered) = &self.clustered {
+            clustered.show(out);
+        }
+        if let Some(seconds) = self.expire_after_seconds {
+            out.append("expireAfterSeconds", seconds);
         }
     }
 }
@@ -180,28 +322,65 @@ pub(crate) fn append_number(out: &mut Builder, key: &str, n: u64) {
 
 fn parse_capped(args: &Args<'_>) -> Result<Option<Capped>> {
     let capped = args.loose_flag("capped")?.unwrap_or(false);
-    let (size, max) = (args.integer("size")?, args.integer("max")?);
+    let (size, documents) = (Capped::parse_size("size", args)?, Capped::parse_documents("max", args)?);
     let invalid = |why: &str| Err(Error::new(code::INVALID_OPTIONS, why));
     match (capped, size) {
-        (false, None) if max.is_some() => invalid("the 'max' field requires the 'capped' field to be true"),
-        (false, None) => Ok(None),
-        (false, Some(_)) => invalid("the 'size' field requires the 'capped' field to be true"),
+        (false, None) if documents.is_none() => Ok(None),
+        (false, _) => invalid("the 'capped' field needs to be true when either the 'size' or 'max' fields are present"),
         (true, None) => invalid("the 'size' field is required when 'capped' is true"),
-        (true, Some(size)) => {
-            let Some(bytes) = u64::try_from(size).ok().filter(|&n| n > 0 && n < 1 << 50) else {
-                return Err(Error::new(OUT_OF_RANGE, format!("the 'size' of a capped collection cannot be {size}")));
-            };
-            let documents = match max {
-                None => None,
-                Some(n) if n > i64::from(i32::MAX) => {
-                    return Err(Error::new(OUT_OF_RANGE, "the 'max' of a capped collection must be less than 2^31"));
-                }
-                // The server takes a bound that cannot be for the largest one.
-                Some(n) => Some(u32::try_from(n).ok().filter(|&n| n > 0).unwrap_or(i32::MAX as u32)),
-            };
-            Ok(Some(Capped::new(bytes, documents)))
+        (true, Some(bytes)) => Ok(Some(Capped::new(bytes, documents))),
+    }
+}
+
+/// Options that say nothing to this engine, checked, to be shown again.
+fn parse_inert(args: &Args<'_>) -> Result<[Option<DocBuf>; 2]> {
+    let (mut first, mut second) = (Builder::new(), Builder::new());
+    if let Some(auto) = args.loose_flag("autoIndexId")? {
+        first.append("autoIndexId", auto);
+    }
+    if args.flag("recordPreImages")? {
+        first.append("recordPreImages", true);
+    }
+    if let Some(images) = args.document("changeStreamPreAndPostImages")? {
+        let images = Args::of_statement("create.changeStreamPreAndPostImages", images, &["enabled"])?;
+        images.required("enabled")?;
+        if images.flag("enabled")? {
+            first.append("changeStreamPreAndPostImages", Value::Document(images.doc));
         }
     }
+    if let Some(engine) = args.document("storageEngine")? {
+        check_storage_engine(engine)?;
+        if !engine.is_empty() {
+            first.append("storageEngine", Value::Document(engine));
+        }
+    }
+    if let Some(defaults) = args.document("indexOptionDefaults")? {
+        let defaults = Args::of_statement("create.indexOptionDefaults", defaults, &["storageEngine"])?;
+        if let Some(engine) = defaults.document("storageEngine")? {
+            check_storage_engine(engine)?;
+            second.append("indexOptionDefaults", Value::Document(defaults.doc));
+        }
+    }
+    Ok([first, second].map(|inert| Some(inert.finish()).filter(|inert| !inert.doc().is_empty())))
+}
+
+/// # Errors
+/// 2 for an engine's options that are no document, 72 for an engine that is not known.
+pub(crate) fn check_storage_engine(engines: Doc<'_>) -> Result<()> {
+    for engine in engines.iter() {
+        let name = engine.key_str();
+        if !matches!(engine.value(), Value::Document(_)) {
+            return Err(Error::new(code::BAD_VALUE, format!("'storageEngine.{name}' has to be an embedded document.")));
+        }
+        // Scripts made for MongoDB name its engine; its options say nothing here.
+        if !matches!(name, "wiredTiger" | "bindery") {
+            return Err(Error::new(
+                code::INVALID_OPTIONS,
+                format!("{name} is not a registered storage engine for this server"),
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Operators that need an index or a script cannot be asked of one document.

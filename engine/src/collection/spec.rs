@@ -7,6 +7,7 @@ use bindery_document::{Builder, Doc, DocBuf, Error, Kind, Result, Value, code};
 
 use bindery_query::collation::Collation;
 
+use super::check_storage_engine;
 use crate::command::args::to_integer;
 
 /// The most fields that an index key may have.
@@ -38,8 +39,12 @@ pub(crate) struct IndexSpec {
     background: Option<bool>,
     /// Whether two documents may not share a key.
     pub(crate) unique: bool,
+    /// Whether no write may make two documents share a key, though some may already.
+    pub(crate) prepare_unique: bool,
     /// Whether documents without any of the fields are left out.
     pub(crate) sparse: bool,
+    /// Whether `sparse: false` was said, which is shown again.
+    said_not_sparse: bool,
     /// Whether the planner may not use it.
     pub(crate) hidden: bool,
     /// Documents older than this many seconds are deleted.
@@ -50,6 +55,8 @@ pub(crate) struct IndexSpec {
     pub(crate) collation: Option<DocBuf>,
     /// Which paths a wildcard index holds.
     pub(crate) wildcard_projection: Option<DocBuf>,
+    /// Whether it is the index that a clustered collection is ordered by.
+    pub(crate) clustered: bool,
 }
 
 impl IndexSpec {
@@ -63,12 +70,15 @@ impl IndexSpec {
             version: 2,
             background: None,
             unique: false,
+            prepare_unique: false,
             sparse: false,
+            said_not_sparse: false,
             hidden: false,
             expire_after_seconds: None,
             partial: None,
             collation: None,
             wildcard_projection: None,
+            clustered: false,
         }
     }
 
@@ -77,11 +87,17 @@ impl IndexSpec {
         IndexSpec { name: index_name(key.doc()), key, ..IndexSpec::id() }
     }
 
+    /// The specification of the index that a clustered collection is ordered by.
+    pub(crate) fn clustered(key: DocBuf, name: String) -> IndexSpec {
+        IndexSpec { key, name, unique: true, clustered: true, ..IndexSpec::id() }
+    }
+
     /// Reads one element of `createIndexes`' array.
     ///
     /// # Errors
-    /// 67 for keys and combinations that cannot be, 197 for unknown fields, 14 for wrong types, 9 for missing ones.
-    pub(crate) fn parse(doc: Doc<'_>) -> Result<IndexSpec> {
+    /// 67 for keys and combinations that cannot be, 197 for unknown fields (passed over if `ignore_unknown`), 14 for
+    /// wrong types, 9 for missing ones.
+    pub(crate) fn parse(doc: Doc<'_>, ignore_unknown: bool) -> Result<IndexSpec> {
         let mut spec = IndexSpec { name: String::new(), ..IndexSpec::id() };
         let (mut has_key, mut has_name) = (false, false);
         for element in doc.iter() {
@@ -101,11 +117,18 @@ impl IndexSpec {
                 "v" => match value.as_exact_i64() {
                     Some(version @ 1..=2) => spec.version = version as i32,
                     Some(_) => return Err(cannot("only versions 1 and 2 of indexes are allowed")),
+                    None if to_integer(&value).is_some() => {
+                        return Err(Error::new(code::BAD_VALUE, "an index version must be a 32-bit integer"));
+                    }
                     None => return Err(wrong_type(field, element.kind, "number")),
                 },
                 "background" => spec.background = Some(flag(field, &value)?),
                 "unique" => spec.unique = flag(field, &value)?,
-                "sparse" => spec.sparse = flag(field, &value)?,
+                "prepareUnique" => spec.prepare_unique = flag(field, &value)?,
+                "sparse" => {
+                    spec.sparse = flag(field, &value)?;
+                    spec.said_not_sparse = !spec.sparse;
+                }
                 "hidden" => {
                     spec.hidden = value.as_bool().ok_or_else(|| wrong_type(field, element.kind, "bool"))?;
                 }
@@ -120,19 +143,20 @@ impl IndexSpec {
                 }
                 "wildcardProjection" => spec.wildcard_projection = Some(document(field, &value)?),
                 "storageEngine" => {
-                    if document(field, &value)?.doc().is_empty() {
+                    let engine = document(field, &value)?;
+                    if engine.doc().is_empty() {
                         return Err(cannot("an empty 'storageEngine' is not allowed"));
                     }
+                    check_storage_engine(engine.doc())?;
                 }
                 "ns" | "dropDups" => {}
-                "clustered" => {
-                    return Err(Error::new(6_243_700, "Cannot create index with option 'clustered'"));
-                }
+                "clustered" => spec.clustered = flag(field, &value)?,
                 other if UNSUPPORTED_OPTIONS.contains(&other) => {
                     return Err(cannot(&format!(
                         "'{other}' belongs to text and geospatial indexes, which are not supported"
                     )));
                 }
+                _ if ignore_unknown => {}
                 other => {
                     return Err(Error::new(
                         code::INVALID_INDEX_SPECIFICATION_OPTION,
@@ -167,6 +191,18 @@ impl IndexSpec {
     fn check(&self) -> Result<()> {
         if self.name.is_empty() {
             return Err(cannot("index name cannot be empty"));
+        }
+        if self.name.contains('\0') {
+            return Err(cannot("index name cannot contain NUL bytes"));
+        }
+        if self.name == "_id_" && !self.is_id_key() {
+            return Err(Error::new(
+                code::BAD_VALUE,
+                "The index name '_id_' is reserved for the _id index, which must have key pattern {_id: 1}",
+            ));
+        }
+        if self.clustered && !self.unique {
+            return Err(cannot("The 'unique' field is required when 'clustered' is specified"));
         }
         if self.name == "*" {
             return Err(Error::new(code::BAD_VALUE, "The index name '*' is not valid."));
@@ -205,7 +241,7 @@ impl IndexSpec {
         if hashed == 1 && self.unique {
             return Err(Error::new(16_764, "Hashed indexes cannot guarantee uniqueness. Use a regular index."));
         }
-        if self.is_id_key() {
+        if self.is_id_key() && !self.clustered {
             self.check_id()?;
         }
         Ok(())
@@ -215,7 +251,7 @@ impl IndexSpec {
     fn check_id(&self) -> Result<()> {
         let refused = [
             ("unique", self.unique),
-            ("sparse", self.sparse),
+            ("sparse", self.sparse || self.said_not_sparse),
             ("hidden", self.hidden),
             ("expireAfterSeconds", self.expire_after_seconds.is_some()),
             ("partialFilterExpression", self.partial.is_some()),
@@ -231,7 +267,12 @@ impl IndexSpec {
 
     /// Whether the key is `{_id: 1}`, as a number of any type.
     pub(crate) fn is_id_key(&self) -> bool {
-        let mut fields = self.key.doc().iter();
+        IndexSpec::is_id(self.key.doc())
+    }
+
+    /// Whether a key is `{_id: 1}`, as a number of any type.
+    pub(crate) fn is_id(key: Doc<'_>) -> bool {
+        let mut fields = key.iter();
         matches!((fields.next(), fields.next()), (Some(e), None) if e.key == b"_id" && e.value().as_f64() == Some(1.0))
     }
 
@@ -256,8 +297,8 @@ impl IndexSpec {
         if let Some(partial) = &self.partial {
             out.append("partialFilterExpression", Value::Document(partial.doc()));
         }
-        if self.sparse {
-            out.append("sparse", true);
+        if self.sparse || self.said_not_sparse {
+            out.append("sparse", self.sparse);
         }
         if let Some(seconds) = self.expire_after_seconds {
             out.append("expireAfterSeconds", seconds as i32);
@@ -268,35 +309,17 @@ impl IndexSpec {
         if let Some(projection) = &self.wildcard_projection {
             out.append("wildcardProjection", Value::Document(projection.doc()));
         }
-    }
-
-    /// Whether both stand for the same entries in the same order: key, collation and partial filter.
-    pub(crate) fn same_entries(&self, other: &IndexSpec) -> bool {
-        same_documents(self.key.doc(), other.key.doc())
-            && same_optional(&self.collation, &other.collation)
-            && same_optional(&self.partial, &other.partial)
-    }
-
-    /// Whether both also agree on uniqueness, sparseness, expiry and wildcard projection.
-    pub(crate) fn same_options(&self, other: &IndexSpec) -> bool {
-        self.unique == other.unique
-            && self.sparse == other.sparse
-            && self.expire_after_seconds == other.expire_after_seconds
-            && same_optional(&self.wildcard_projection, &other.wildcard_projection)
+        for (field, flag) in [("prepareUnique", self.prepare_unique), ("clustered", self.clustered)] {
+            if flag {
+                out.append(field, true);
+            }
+        }
     }
 }
 
 /// Whether two documents compare equal, 1 being 1.0.
 pub(crate) fn same_documents(a: Doc<'_>, b: Doc<'_>) -> bool {
     bindery_document::order::compare(&Value::Document(a), &Value::Document(b)).is_eq()
-}
-
-fn same_optional(a: &Option<DocBuf>, b: &Option<DocBuf>) -> bool {
-    match (a, b) {
-        (Some(a), Some(b)) => same_documents(a.doc(), b.doc()),
-        (None, None) => true,
-        _ => false,
-    }
 }
 
 /// The name that drivers give an index: fields and directions joined by underscores.
@@ -374,6 +397,10 @@ fn check_key_name(name: &str) -> Result<()> {
 }
 
 fn expiry(value: &Value<'_>) -> Result<i64> {
+    if value.as_f64().is_some_and(f64::is_nan) {
+        // Never, as nearly as can be said.
+        return Ok(i64::from(i32::MAX));
+    }
     match to_integer(value) {
         None => Err(cannot("TTL index 'expireAfterSeconds' option must be numeric")),
         Some(seconds) if seconds < 0 => Err(cannot("TTL index 'expireAfterSeconds' option cannot be less than 0")),
@@ -421,7 +448,7 @@ mod tests {
     use bson::doc;
 
     fn parse(spec: bson::Document) -> std::result::Result<IndexSpec, i32> {
-        IndexSpec::parse(DocBuf::from_bson(&spec).expect("document").doc()).map_err(|e| e.code)
+        IndexSpec::parse(DocBuf::from_bson(&spec).expect("document").doc(), false).map_err(|e| e.code)
     }
 
     #[test]
@@ -445,6 +472,12 @@ mod tests {
             (doc! {"key": {"$**": 1, "a": 1}, "name": "a"}, 67),
             (doc! {"key": {"_id": -1}, "name": "a"}, 2),
             (doc! {"key": {"_id": 1}, "name": "a", "sparse": true}, 197),
+            (doc! {"key": {"_id": 1}, "name": "a", "sparse": false}, 197),
+            (doc! {"key": {"a": 1}, "name": "_id_"}, 2),
+            (doc! {"key": {"a": 1}, "name": "a\0b"}, 67),
+            (doc! {"key": {"a": 1}, "name": "a", "v": 1.5}, 2),
+            (doc! {"key": {"a": 1}, "name": "a", "clustered": true}, 67),
+            (doc! {"key": {"a": 1}, "name": "a", "storageEngine": {"x": {}}}, 72),
         ];
         for (spec, expected) in cases {
             assert_eq!(parse(spec.clone()).expect_err("refused"), expected, "{spec}");

@@ -51,7 +51,8 @@ pub(crate) fn build_index(state: &State, mut index: Index, cx: &mut Cx<'_>) -> R
     let key = |e: &Entry| &bytes[e.start..e.start + e.key as usize];
     let bits = |e: &Entry| &bytes[e.start + e.key as usize..e.start + e.key as usize + e.bits as usize];
     entries.sort_unstable_by(|a, b| a.head.cmp(&b.head).then_with(|| key(a).cmp(key(b))));
-    if index.meta.is_unique {
+    // One that is to be unique later may begin with duplicates.
+    if index.meta.is_id || index.meta.spec.unique {
         for pair in entries.windows(2) {
             let ((first, _), (second, _)) =
                 (split_record_id(key(&pair[0])).map_err(corrupt)?, split_record_id(key(&pair[1])).map_err(corrupt)?);

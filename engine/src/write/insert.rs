@@ -29,7 +29,6 @@ pub(crate) fn insert(
             unique::check(index, keys, None, &mut scratch.entry, cx)?;
         }
     }
-    capped::check_size(change.peek(), document)?;
 
     let state = change.get();
     let record_id = state.records.append(document.as_bytes(), &mut cx.visitor);

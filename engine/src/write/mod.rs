@@ -16,6 +16,7 @@ mod validator;
 pub(crate) use build::build_index;
 pub(crate) use delete::delete;
 pub(crate) use insert::insert;
+pub(crate) use unique::has_duplicates;
 pub(crate) use update::{Changed, update};
 pub(crate) use validate::{Fault, validate};
 pub(crate) use validator::{check_insert, check_update};

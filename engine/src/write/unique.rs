@@ -1,38 +1,59 @@
 //! Unique indexes: no two records may share a key.
 
 use bindery_document::{Builder, Error, Result, Value, code};
-use bindery_index::RecordId;
 use bindery_index::key::{KeyBuilder, split_record_id};
 use bindery_index::keygen::Keys;
+use bindery_index::tree;
 
 use crate::collection::Index;
 use crate::execute::corrupt;
 use crate::trace::Cx;
 
-/// Checks that no record but `own` has one of the keys.
+/// Checks that no record has one of the keys, those aside which the document has already.
 ///
 /// # Errors
 /// 11000, with the key pattern and the value that is taken.
 pub(super) fn check(
     index: &Index,
     keys: &Keys,
-    own: Option<RecordId>,
+    own: Option<&Keys>,
     buffer: &mut KeyBuilder,
     cx: &mut Cx<'_>,
 ) -> Result<()> {
     for key in keys.iter() {
+        if own.is_some_and(|own| own.iter().any(|old| old.bytes == key.bytes)) {
+            continue;
+        }
         buffer.clear();
         buffer.append_encoded(key.bytes);
         let mut found = Vec::new();
         if index.tree.first_from(buffer.as_bytes(), &mut found, &mut cx.visitor).is_none() {
             continue;
         }
-        let (taken, record_id) = split_record_id(&found).map_err(corrupt)?;
-        if taken == key.bytes && own != Some(record_id) {
+        let (taken, _) = split_record_id(&found).map_err(corrupt)?;
+        if taken == key.bytes {
             return Err(duplicate(index, key.bytes, key.type_bits));
         }
     }
     Ok(())
+}
+
+/// Whether two entries of the index have the same key.
+///
+/// # Errors
+/// Only for an entry that cannot be read, which is a fault of ours.
+pub(crate) fn has_duplicates(index: &Index, cx: &mut Cx<'_>) -> Result<bool> {
+    let mut cursor = tree::Cursor::new(&index.tree);
+    let mut last: Option<Vec<u8>> = None;
+    while cursor.next(&mut cx.visitor) {
+        cx.step()?;
+        let (key, _) = split_record_id(cursor.key()).map_err(corrupt)?;
+        if last.as_deref() == Some(key) {
+            return Ok(true);
+        }
+        last = Some(key.to_vec());
+    }
+    Ok(false)
 }
 
 /// The error for a key that is taken. The namespace is filled in by the command, which knows it.

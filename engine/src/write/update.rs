@@ -4,7 +4,7 @@ use bindery_document::{Doc, Result};
 use bindery_index::RecordId;
 use bindery_query::update::{Changes, Update};
 
-use super::{capped, unique, validator};
+use super::{unique, validator};
 use crate::collection::{Index, WriteGuard};
 use crate::trace::Cx;
 
@@ -52,7 +52,6 @@ pub(crate) fn update(
     if !bypass_validation {
         validator::check_update(&state.options, before, document)?;
     }
-    capped::check_growth(state, before, document)?;
     scratch.prepare(state.indexes.len());
     let touched: Vec<bool> = state.indexes.iter().map(|index| changed.touches(index)).collect();
     for (position, index) in state.indexes.iter().enumerate().filter(|(position, _)| touched[*position]) {
@@ -60,7 +59,7 @@ pub(crate) fn update(
         index.keys_of(before, old)?;
         index.keys_of(document, new)?;
         if index.meta.is_unique {
-            unique::check(index, new, Some(record_id), &mut scratch.entry, cx)?;
+            unique::check(index, new, Some(old), &mut scratch.entry, cx)?;
         }
     }
 
