@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
 use bindery_document::{Builder, Doc, Error, Result, code};
 use parking_lot::Mutex;
@@ -23,6 +24,19 @@ pub(crate) trait Rows: Send {
     fn advance(&mut self, cx: &mut Cx<'_>) -> Result<bool>;
     /// The document moved to.
     fn current(&self) -> Doc<'_>;
+    /// Whether documents may come after the end.
+    fn stays_open(&self) -> bool {
+        false
+    }
+    /// Gets ready for another batch.
+    ///
+    /// # Errors
+    /// 136 if the place to go on from is gone.
+    fn resume(&mut self) -> Result<()> {
+        Ok(())
+    }
+    /// Sleeps until a document may have come, at its end, or the time has passed.
+    fn wait(&self, _at_most: Duration) {}
 }
 
 /// Result documents that are there already.
@@ -46,6 +60,23 @@ impl Rows for Buffered {
     }
 }
 
+/// The results of a cursor whose collection is gone.
+struct Killed {
+    error: Error,
+}
+
+impl Rows for Killed {
+    fn advance(&mut self, _cx: &mut Cx<'_>) -> Result<bool> {
+        Err(self.error.clone())
+    }
+    fn current(&self) -> Doc<'_> {
+        bindery_document::doc::EMPTY
+    }
+    fn resume(&mut self) -> Result<()> {
+        Err(self.error.clone())
+    }
+}
+
 /// A cursor and what it needs to go on.
 pub(crate) struct ServerCursor {
     /// Database and collection, as `getMore` must name them.
@@ -54,13 +85,13 @@ pub(crate) struct ServerCursor {
     pub(crate) rows: Box<dyn Rows>,
     /// Whether `rows` has moved to a document that did not fit the last batch.
     pub(crate) pending: bool,
-    /// Whether the cursor waits for more at its end (capped collections).
-    pub(crate) tailable: bool,
+    /// Whether a `getMore` at its end waits for documents to come.
+    pub(crate) awaits: bool,
 }
 
 impl ServerCursor {
     pub(crate) fn new(namespace: String, rows: Box<dyn Rows>) -> ServerCursor {
-        ServerCursor { namespace, rows, pending: false, tailable: false }
+        ServerCursor { namespace, rows, pending: false, awaits: false }
     }
 
     /// Appends up to `limit` documents as array elements; true when the results are at their end.
@@ -136,6 +167,14 @@ impl Cursors {
         }
     }
 
+    /// Ends the cursors of the namespaces that are meant: their next `getMore` fails and says why.
+    pub(crate) fn doom(&self, is_meant: impl Fn(&str) -> bool, why: &str) {
+        for cursor in self.open.lock().values_mut().filter(|cursor| is_meant(&cursor.namespace)) {
+            cursor.rows = Box::new(Killed { error: Error::new(code::QUERY_PLAN_KILLED, why) });
+            cursor.pending = false;
+        }
+    }
+
     /// The number of open cursors.
     pub(crate) fn len(&self) -> usize {
         self.open.lock().len()
@@ -156,9 +195,10 @@ pub(crate) fn reply_first_batch(
     let done = cursor.fill(batch_size, out, cx)?;
     out.close(batch);
     let namespace = cursor.namespace.clone();
-    let keep = !single_batch && (!done || cursor.tailable);
+    let stays = cursor.rows.stays_open();
+    let keep = !single_batch && (!done || stays);
     // A batch that took the last document is known to be the last only by looking for one more.
-    let keep = keep && (batch_size == 0 || cursor.tailable || has_more(&mut cursor, cx)?);
+    let keep = keep && (batch_size == 0 || stays || has_more(&mut cursor, cx)?);
     out.append("id", if keep { cursors.keep(cursor) } else { 0i64 });
     out.append("ns", namespace.as_str());
     out.close(reply);

@@ -8,7 +8,7 @@ use super::args::{Args, to_integer};
 use super::{Request, Target};
 use crate::cursor::{Buffered, FIRST_BATCH, Rows, ServerCursor, reply_first_batch};
 use crate::database::Inner;
-use crate::execute::{FindRows, Question};
+use crate::execute::{FindRows, Question, TailRows};
 use crate::layout::LayoutRows;
 use crate::namespace;
 use crate::trace::Cx;
@@ -41,17 +41,37 @@ const FIELDS: [&str; 25] = [
     "planner",
 ];
 
+/// Fields that may not even be null.
+const NOT_NULL: [&str; 14] = [
+    "filter",
+    "sort",
+    "projection",
+    "max",
+    "min",
+    "collation",
+    "singleBatch",
+    "allowDiskUse",
+    "returnKey",
+    "showRecordId",
+    "tailable",
+    "noCursorTimeout",
+    "awaitData",
+    "allowPartialResults",
+];
+
 /// The arguments of a `find`, read and checked; also what `explain` and views work from.
 pub(super) struct FindArgs<'a> {
     pub(super) question: Question<'a>,
     batch_size: u64,
     single_batch: bool,
     tailable: bool,
+    awaits: bool,
 }
 
 impl<'a> FindArgs<'a> {
     pub(super) fn parse(command: Doc<'a>) -> Result<FindArgs<'a>> {
         let args = Args::of_command("find", command, &FIELDS)?;
+        args.refuse_nulls(&NOT_NULL)?;
         let mut question = Question::new(args.document("filter")?.unwrap_or(bindery_document::doc::EMPTY));
         question.sort = args.document("sort")?.filter(|sort| !sort.is_empty());
         question.projection = args.document("projection")?.filter(|projection| !projection.is_empty());
@@ -59,12 +79,8 @@ impl<'a> FindArgs<'a> {
         let batch_size = args.count("batchSize")?;
         // A limit of 0 is none.
         let limit = args.count("limit")?.filter(|&n| n > 0);
-        let ntoreturn = args.count("ntoreturn")?;
-        if ntoreturn.is_some() && (limit.is_some() || batch_size.is_some()) {
-            return Err(Error::new(
-                code::BAD_VALUE,
-                "'limit' and 'batchSize' cannot be used together with 'ntoreturn'",
-            ));
+        if args.count("ntoreturn")?.is_some() {
+            return Err(Error::new(5_746_102, "the 'ntoreturn' of find is not supported any more"));
         }
         question.limit = limit;
         question.hint = hint(&args)?;
@@ -94,17 +110,17 @@ impl<'a> FindArgs<'a> {
         if tailable && question.sort.is_some_and(|sort| sort.get("$natural").and_then(|v| v.as_f64()) == Some(-1.0)) {
             return refused("cannot use tailable option with a sort of {$natural: -1}");
         }
-        let batch_size = batch_size.or(ntoreturn.filter(|&n| n > 0)).unwrap_or(FIRST_BATCH);
-        Ok(FindArgs { question, batch_size, single_batch: single_batch || ntoreturn.is_some(), tailable })
+        let batch_size = batch_size.unwrap_or(FIRST_BATCH);
+        Ok(FindArgs { question, batch_size, single_batch, tailable, awaits: await_data })
     }
 }
 
 pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
-    let name = request.collection_name()?;
+    let name = request.readable_name()?;
     let args = FindArgs::parse(request.command)?;
     let rows = open(request, name, &args, cx)?.unwrap_or_else(|| Box::new(Buffered::new(Vec::new())));
     let mut cursor = ServerCursor::new(request.namespace(name), rows);
-    cursor.tailable = args.tailable;
+    cursor.awaits = args.awaits;
     let mut reply = Builder::new();
     reply_first_batch(&request.server.cursors, cursor, args.batch_size, args.single_batch, &mut reply, cx)?;
     Ok(reply)
@@ -122,7 +138,7 @@ pub(crate) fn open_find(
 ) -> Result<Option<Box<dyn Rows>>> {
     namespace::check_database(database)?;
     let request = Request { server, database, command };
-    let name = request.collection_name()?;
+    let name = request.readable_name()?;
     open(&request, name, &FindArgs::parse(command)?, cx)
 }
 
@@ -145,6 +161,10 @@ fn open(request: &Request<'_>, name: &str, args: &FindArgs<'_>, cx: &mut Cx<'_>)
             let state = collection.snapshot();
             if args.tailable && state.options.capped.is_none() {
                 return Err(not_capped(&request.namespace(name)));
+            }
+            // Only the order of insertion can be followed; a hint of another leaves a cursor of what is there.
+            if args.tailable && !args.question.hint.is_some_and(|hint| !is_forward_natural(&hint)) {
+                return Ok(Some(Box::new(TailRows::open(request.server, collection, &args.question)?)));
             }
             Ok(Some(Box::new(FindRows::open(request.server, state, &args.question, cx)?)))
         }
@@ -205,6 +225,10 @@ pub(super) fn check_read_concern(args: &Args<'_>) -> Result<()> {
         },
         Some(_) => invalid("\"readConcern\" had the wrong type. Expected object"),
     }
+}
+
+fn is_forward_natural(hint: &Value<'_>) -> bool {
+    matches!(hint, Value::Document(key) if is_natural(*key) && key.first().and_then(|e| e.value().as_f64()) != Some(-1.0))
 }
 
 fn is_natural(sort: Doc<'_>) -> bool {

@@ -5,6 +5,7 @@
 //! open       plan and build: Query -> Plan -> Stage
 //! stage      the stages' common face; scan, index_scan (with key_range), fetch, combine, sort, shape, project
 //! rows       a running plan as the documents of a cursor
+//! tail       the documents of a cursor that waits for more
 //! ```
 
 mod answers;
@@ -24,6 +25,7 @@ mod shape;
 mod sort;
 mod stage;
 mod stream;
+mod tail;
 mod trial;
 
 pub(crate) use answers::{count, distinct, distinct_of_rows, run_count};
@@ -35,3 +37,4 @@ pub(crate) use question::{Question, Scope};
 pub(crate) use rows::{FindRows, matching_records};
 pub(crate) use stage::Stage;
 pub(crate) use stream::{Collections, PlanStream, SharedTrace, StreamRows};
+pub(crate) use tail::TailRows;
