@@ -15,6 +15,7 @@ use crate::command::{self, Request, Target};
 use crate::cursor::Cursors;
 use crate::execute::Scope;
 use crate::layout;
+use crate::expire::expire;
 use crate::namespace;
 use crate::trace::{Cx, Trace};
 
@@ -49,7 +50,7 @@ pub struct Options {
 /// ```
 /// let db = bindery_engine::Database::new();
 /// let ping = bson::rawdoc! { "ping": 1 };
-/// assert_eq!(db.run_command(&ping).get_f64("ok"), Ok(1.0));
+/// assert_eq!(db.run_command(&ping).get_f64("ok").ok(), Some(1.0));
 /// ```
 #[derive(Clone)]
 pub struct Database {
@@ -132,6 +133,31 @@ impl Database {
         // The builder writes nothing but well-formed documents.
         let reply = RawDocumentBuf::from_bytes(reply.into_bytes()).unwrap_or_default();
         (reply, work)
+    }
+
+    /// Deletes the documents that have expired by the database's clock, those of its TTL indexes and of clustered
+    /// collections with `expireAfterSeconds`; says how many. Nothing expires unless this is called.
+    ///
+    /// ```
+    /// use bindery_engine::{Clock, Database, Options};
+    /// use bson::{DateTime, doc};
+    ///
+    /// let clock = Clock::fixed(0);
+    /// let db = Database::with_options(Options { clock: clock.clone(), ..Options::default() });
+    /// let index = doc! { "key": { "seen": 1 }, "name": "seen_1", "expireAfterSeconds": 60 };
+    /// db.run_command(&bson::serialize_to_raw_document_buf(&doc! { "createIndexes": "users", "indexes": [index] })?);
+    /// db.collection("users").insert_one(&doc! { "_id": 1, "seen": DateTime::from_millis(0) })?;
+    /// clock.set(59_999);
+    /// assert_eq!(db.expire()?, 0);
+    /// clock.set(60_000);
+    /// assert_eq!(db.expire()?, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Only for what is a fault of ours, such as a corrupt page.
+    pub fn expire(&self) -> Result<u64> {
+        expire(&self.inner, &mut Cx::new(&mut Untraced))
     }
 
     /// The same server, seen as the database of this name: collections, and commands without `$db`, are in it.
@@ -228,6 +254,19 @@ impl Inner {
     /// Tells timestamps of one second apart.
     pub(crate) fn next_increment(&self) -> u64 {
         self.increment.fetch_add(1, Ordering::Relaxed) & 0xFFFF_FFFF
+    }
+
+    /// A UUID of the random kind, made of two ObjectIds, so that a seed gives the same ones in every run.
+    pub(crate) fn new_uuid(&self) -> [u8; 16] {
+        let now = self.now_millis();
+        let (a, b) = (self.object_ids.next(now), self.object_ids.next(now));
+        let mut uuid = [0; 16];
+        uuid[..12].copy_from_slice(&a);
+        uuid[12..].copy_from_slice(&b[8..]);
+        // The version and variant bits of a random UUID (RFC 9562, section 5.4).
+        uuid[6] = uuid[6] & 0x0F | 0x40;
+        uuid[8] = uuid[8] & 0x3F | 0x80;
+        uuid
     }
 
     /// The time.

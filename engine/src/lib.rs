@@ -10,6 +10,7 @@
 //! collection/  documents, indexes and options as one state
 //! layout/      logical documents, stored in another form
 //! catalog, cursor, clock, trace   names, open cursors, time and ids, what was touched
+//! expire       TTL indexes, run when told
 //! ```
 
 mod catalog;
@@ -20,6 +21,7 @@ mod cursor;
 mod database;
 mod execute;
 mod layout;
+mod expire;
 mod namespace;
 mod trace;
 pub mod typed;
