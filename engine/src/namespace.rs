@@ -10,6 +10,15 @@ pub const STORED_SUFFIX: &str = ".$stored";
 /// The longest name of database and collection together, in bytes.
 const MAX_BYTES: usize = 255;
 
+/// The collection that holds the definitions of a database's views.
+pub(crate) const VIEWS: &str = "system.views";
+
+/// What names of the server's own collections start with.
+const SYSTEM_PREFIX: &str = "system.";
+
+/// What the names of buckets' collections start with; clients may use them.
+const BUCKETS_PREFIX: &str = "system.buckets.";
+
 /// Checks a database's name.
 ///
 /// # Errors
@@ -32,25 +41,48 @@ pub(crate) fn check_collection(database: &str, name: &str) -> Result<()> {
     Ok(())
 }
 
+/// Checks the name of a collection to be read.
+///
+/// # Errors
+/// 73 as for [`check_collection`], and for dollars.
+pub(crate) fn check_readable(database: &str, name: &str) -> Result<()> {
+    check_collection(database, name)?;
+    match name.strip_suffix(STORED_SUFFIX).unwrap_or(name).contains('$') {
+        true => Err(refused(database, name, "names with '$' are reserved")),
+        false => Ok(()),
+    }
+}
+
+/// Checks the name of a collection whose documents are to be changed.
+///
+/// # Errors
+/// 73 as for [`check_readable`], and for stored forms and the server's own collections.
+pub(crate) fn check_writable(database: &str, name: &str) -> Result<()> {
+    check_readable(database, name)?;
+    if name.contains('$') {
+        return Err(refused(database, name, "a stored form is read only"));
+    }
+    let usable = name.starts_with(BUCKETS_PREFIX) || matches!(name, "system.js" | "system.users");
+    match name.starts_with(SYSTEM_PREFIX) && !usable {
+        true => Err(refused(database, name, "names that start with 'system.' are reserved")),
+        false => Ok(()),
+    }
+}
+
 /// Checks a collection's name before it is made.
 ///
 /// # Errors
-/// 73 for what [`check_collection`] refuses, and for dollars, reserved and too long names.
+/// 73 for what [`check_writable`] refuses, and for too long names.
 pub(crate) fn check_new_collection(database: &str, name: &str) -> Result<()> {
-    check_collection(database, name)?;
-    let refused = |why: &str| {
-        Err(Error::new(code::INVALID_NAMESPACE, format!("Invalid collection name '{database}.{name}': {why}")))
-    };
-    if name.contains('$') {
-        return refused("names with '$' are reserved");
-    }
-    if name.starts_with("system.") {
-        return refused("names that start with 'system.' are reserved");
-    }
+    check_writable(database, name)?;
     if database.len() + 1 + name.len() > MAX_BYTES {
-        return refused("the name is too long");
+        return Err(refused(database, name, "the name is too long"));
     }
     Ok(())
+}
+
+fn refused(database: &str, name: &str, why: &str) -> Error {
+    Error::new(code::INVALID_NAMESPACE, format!("Invalid collection name '{database}.{name}': {why}"))
 }
 
 #[cfg(test)]
@@ -63,6 +95,12 @@ mod tests {
         for name in ["", ".a", "a$b", "system.x", "a\0b"] {
             assert!(check_new_collection("d", name).is_err(), "{name:?}");
         }
+        assert!(check_readable("d", "a$b").is_err());
+        assert!(check_readable("d", "a.$stored").is_ok());
+        assert!(check_writable("d", "a.$stored").is_err());
+        assert!(check_readable("d", VIEWS).is_ok());
+        assert!(check_writable("d", VIEWS).is_err());
+        assert!(check_writable("d", "system.buckets.a").is_ok());
         assert!(check_new_collection("d", &"k".repeat(254)).is_err());
         assert!(check_new_collection("d", "a.b c").is_ok());
         assert!(check_database("a b").is_err());

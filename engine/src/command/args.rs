@@ -1,7 +1,7 @@
 //! Reading a command's arguments with MongoDB's checks: unknown fields, types, signs.
 //!
 //! Codes as MongoDB 6.0 gives them: 40415 for an unknown field, 40414 for a missing one, 14 for a wrong
-//! type, 51024 for a number out of range.
+//! type, 51024 for a number out of range. A null counts as an absent field wherever a type is asked for.
 
 use bindery_document::{Doc, Error, Kind, Result, Value, code};
 
@@ -9,6 +9,8 @@ use bindery_document::{Doc, Error, Kind, Result, Value, code};
 pub(crate) const UNKNOWN_FIELD: i32 = 40415;
 /// A required field that is missing.
 pub(crate) const MISSING_FIELD: i32 = 40414;
+/// A null in place of an array.
+const NO_OBJECT: i32 = 10_065;
 /// A number outside of what the field allows.
 pub(crate) const OUT_OF_RANGE: i32 = 51024;
 
@@ -74,31 +76,45 @@ impl<'a> Args<'a> {
         self.doc.get(key)
     }
 
+    /// The value, if there is one that is not null.
+    pub(crate) fn given(&self, key: &str) -> Option<Value<'a>> {
+        self.get(key).filter(|value| !matches!(value, Value::Null | Value::Undefined))
+    }
+
+    /// Some commands do take null for a value of these fields, and a wrong one.
+    ///
+    /// # Errors
+    /// 14 if one of them is null.
+    pub(crate) fn refuse_nulls(&self, fields: &[&str]) -> Result<()> {
+        match fields.iter().find(|field| matches!(self.get(field), Some(Value::Null | Value::Undefined))) {
+            Some(field) => Err(self.mismatch(field, Kind::Null, "another")),
+            None => Ok(()),
+        }
+    }
+
     /// A required value; null counts as missing.
     pub(crate) fn required(&self, key: &str) -> Result<Value<'a>> {
-        match self.get(key) {
-            Some(Value::Null | Value::Undefined) | None => Err(Error::new(
-                MISSING_FIELD,
-                format!("BSON field '{}.{key}' is missing but a required field", self.name),
-            )),
-            Some(value) => Ok(value),
-        }
+        self.given(key).ok_or_else(|| self.missing(key))
     }
 
     /// A value that must be there, but may be null.
     pub(crate) fn required_or_null(&self, key: &str) -> Result<Value<'a>> {
-        self.get(key).ok_or_else(|| {
-            Error::new(MISSING_FIELD, format!("BSON field '{}.{key}' is missing but a required field", self.name))
-        })
+        self.get(key).ok_or_else(|| self.missing(key))
     }
 
     /// An optional document.
     pub(crate) fn document(&self, key: &str) -> Result<Option<Doc<'a>>> {
-        match self.get(key) {
+        match self.given(key) {
             None => Ok(None),
             Some(Value::Document(doc)) => Ok(Some(doc)),
             Some(other) => Err(self.mismatch(key, other.kind(), "object")),
         }
+    }
+
+    /// A required string.
+    pub(crate) fn required_string(&self, key: &str) -> Result<&'a str> {
+        self.required(key)?;
+        Ok(self.string(key)?.unwrap_or_default())
     }
 
     /// A required document.
@@ -107,10 +123,13 @@ impl<'a> Args<'a> {
         Ok(self.document(key)?.unwrap_or(bindery_document::doc::EMPTY))
     }
 
-    /// An optional array.
+    /// An optional array; a null is refused with a code of its own.
     pub(crate) fn array(&self, key: &str) -> Result<Option<Doc<'a>>> {
         match self.get(key) {
             None => Ok(None),
+            Some(Value::Null | Value::Undefined) => {
+                Err(Error::new(NO_OBJECT, format!("invalid parameter: expected an object ({key})")))
+            }
             Some(Value::Array(doc)) => Ok(Some(doc)),
             Some(other) => Err(self.mismatch(key, other.kind(), "array")),
         }
@@ -118,13 +137,13 @@ impl<'a> Args<'a> {
 
     /// A required array.
     pub(crate) fn required_array(&self, key: &str) -> Result<Doc<'a>> {
-        self.required(key)?;
+        self.required_or_null(key)?;
         Ok(self.array(key)?.unwrap_or(bindery_document::doc::EMPTY))
     }
 
     /// An optional string.
     pub(crate) fn string(&self, key: &str) -> Result<Option<&'a str>> {
-        match self.get(key) {
+        match self.given(key) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text.as_str())),
             Some(other) => Err(self.mismatch(key, other.kind(), "string")),
@@ -138,7 +157,7 @@ impl<'a> Args<'a> {
 
     /// A flag that must be a boolean.
     pub(crate) fn optional_flag(&self, key: &str) -> Result<Option<bool>> {
-        match self.get(key) {
+        match self.given(key) {
             None => Ok(None),
             Some(Value::Boolean(flag)) => Ok(Some(flag)),
             Some(other) => Err(self.mismatch(key, other.kind(), "bool")),
@@ -147,7 +166,7 @@ impl<'a> Args<'a> {
 
     /// A flag that may also be a number.
     pub(crate) fn loose_flag(&self, key: &str) -> Result<Option<bool>> {
-        match self.get(key) {
+        match self.given(key) {
             None => Ok(None),
             Some(
                 value @ (Value::Boolean(_)
@@ -175,13 +194,18 @@ impl<'a> Args<'a> {
 
     /// A number, cut to an integer.
     pub(crate) fn integer(&self, key: &str) -> Result<Option<i64>> {
-        match self.get(key) {
+        match self.given(key) {
             None => Ok(None),
             Some(value) => match to_integer(&value) {
                 Some(n) => Ok(Some(n)),
                 None => Err(self.mismatch(key, value.kind(), "long")),
             },
         }
+    }
+
+    /// The error for a field that is required and missing.
+    fn missing(&self, key: &str) -> Error {
+        Error::new(MISSING_FIELD, format!("BSON field '{}.{key}' is missing but a required field", self.name))
     }
 
     /// The error for a value of the wrong type.
@@ -233,6 +257,7 @@ mod tests {
         assert_eq!(code_of(args.flag("flag")), code::TYPE_MISMATCH);
         assert_eq!(args.loose_flag("flag"), Ok(Some(true)));
         assert_eq!(code_of(args.required("q")), MISSING_FIELD);
+        assert_eq!(args.document("q").map(|q| q.is_none()), Ok(true));
         assert_eq!(code_of(Args::of_command("find", doc.doc(), &known[..2])), UNKNOWN_FIELD);
     }
 }

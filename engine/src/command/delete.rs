@@ -17,7 +17,7 @@ struct Statement<'a> {
 
 pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
     let args = Args::of_command("delete", request.command, &["deletes", "ordered", "let", "bypassDocumentValidation"])?;
-    let name = request.collection_name()?;
+    let name = request.writable_name()?;
     let ordered = is_ordered(&args)?;
     let variables = args.document("let")?;
     let list = args.required_array("deletes")?;
@@ -56,9 +56,10 @@ fn parse<'a>(args: &Args<'a>) -> Result<Statement<'a>> {
     let mut question = Question::new(args.required_document("q")?);
     question.collation = args.document("collation")?;
     question.hint = find::hint(args)?;
-    let limit = args.required("limit")?;
-    let one = match limit.as_f64().or(limit.as_bool().map(f64::from)) {
-        Some(0.0) => false,
+    let limit = args.required_or_null("limit")?;
+    let one = match limit.as_f64() {
+        // What is no number is no limit.
+        None | Some(0.0) => false,
         Some(1.0) => true,
         _ => return Err(Error::new(code::FAILED_TO_PARSE, "The limit field in delete objects must be 0 or 1.")),
     };

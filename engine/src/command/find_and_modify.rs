@@ -47,7 +47,7 @@ pub(crate) struct Outcome {
 
 pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
     let args = Args::of_command("findAndModify", request.command, &FIELDS)?;
-    let name = request.collection_name()?;
+    let name = request.writable_name()?;
     let arguments = parse(&args)?;
     let max_time_ms = find::max_time_ms(&args)?;
     cx.limit_time(max_time_ms);

@@ -18,7 +18,7 @@ const MIN_DEEP_BYTES: usize = 7 * validate::MAX_STORED_DEPTH;
 
 pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
     let args = Args::of_command("insert", request.command, &["documents", "ordered", "bypassDocumentValidation"])?;
-    let name = request.collection_name()?;
+    let name = request.writable_name()?;
     let ordered = is_ordered(&args)?;
     let bypass = args.loose_flag("bypassDocumentValidation")?.unwrap_or(false);
     let documents = args.required_array("documents")?;
@@ -31,41 +31,50 @@ pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
 
     let mut errors = WriteErrors::default();
     let mut inserted = 0;
-    if let Target::View(_) = request.target(name) {
-        // The server reports this per statement, not for the command.
-        errors.push(0, not_on_a_view(&request.namespace(name)));
-    } else if let Target::Layout(collection) = request.target(name) {
-        let mut writer = collection.lock_for_writing();
-        for (position, element) in documents.iter().enumerate() {
-            cx.step()?;
-            let outcome = prepare(request.server, Doc::from_stored(element.bytes))
-                .and_then(|document| layout::insert(&mut writer, Doc::from_stored(&document), bypass, cx));
-            match outcome {
-                Ok(()) => inserted += 1,
-                Err(error) => {
-                    errors.push(position, request.name_namespace(error, name));
-                    if ordered {
-                        break;
-                    }
-                }
+    let target = request.target(name);
+    let is_view = matches!(target, Target::View(_));
+    let mut prepared = documents.iter().enumerate().map(|(position, element)| {
+        let outcome = prepare(request.server, Doc::from_stored(element.bytes));
+        // The server reports this per document, not for the command.
+        (position, if is_view { outcome.and(Err(not_on_a_view(&request.namespace(name)))) } else { outcome })
+    });
+    // The collection is made for the first document that can be stored.
+    let mut first = None;
+    for (position, outcome) in prepared.by_ref() {
+        match outcome {
+            Ok(document) => {
+                first = Some((position, Ok(document)));
+                break;
             }
+            Err(error) => errors.push(position, error),
         }
-    } else {
-        let collection = create::open_or_create(request, name)?;
-        let mut guard = collection.lock_for_writing();
-        for (position, element) in documents.iter().enumerate() {
-            cx.step()?;
-            let outcome = prepare(request.server, Doc::from_stored(element.bytes))
-                .and_then(|document| write::insert(&mut guard, Doc::from_stored(&document), bypass, cx));
-            match outcome {
-                Ok(_) => inserted += 1,
-                Err(error) => {
-                    errors.push(position, request.name_namespace(error, name));
-                    if ordered {
-                        break;
+        if ordered {
+            break;
+        }
+    }
+    if first.is_some() {
+        let mut insert_each = |insert: &mut dyn FnMut(Doc<'_>, &mut Cx<'_>) -> Result<()>| {
+            for (position, outcome) in first.take().into_iter().chain(prepared.by_ref()) {
+                cx.step()?;
+                match outcome.and_then(|document| insert(Doc::from_stored(&document), cx)) {
+                    Ok(()) => inserted += 1,
+                    Err(error) => {
+                        errors.push(position, request.name_namespace(error, name));
+                        if ordered {
+                            break;
+                        }
                     }
                 }
             }
+            Ok::<(), Error>(())
+        };
+        if let Target::Layout(collection) = target {
+            let mut writer = collection.lock_for_writing();
+            insert_each(&mut |document, cx| layout::insert(&mut writer, document, bypass, cx))?;
+        } else {
+            let collection = create::open_or_create(request, name)?;
+            let mut guard = collection.lock_for_writing();
+            insert_each(&mut |document, cx| write::insert(&mut guard, document, bypass, cx).map(drop))?;
         }
     }
     let mut reply = Builder::new();
@@ -120,13 +129,48 @@ pub(crate) fn check_id(id: &Value<'_>) -> Result<()> {
         Value::Array(_) | Value::Regex { .. } | Value::Undefined => {
             Err(Error::new(code::INVALID_ID_FIELD, format!("The '_id' value cannot be of type {}", id.kind().alias())))
         }
-        Value::Document(doc) => match doc.iter().find(|e| e.key.starts_with(b"$")) {
-            Some(e) if !matches!(e.key, b"$ref" | b"$id" | b"$db") => Err(Error::new(
-                code::DOLLAR_PREFIXED_FIELD_NAME,
-                format!("_id fields may not contain '$'-prefixed fields: {} is not valid for storage.", e.key_str()),
-            )),
-            _ => Ok(()),
-        },
+        Value::Document(doc) => check_id_names(*doc),
         _ => Ok(()),
+    }
+}
+
+/// Names that start with a dollar are those of a reference only, which has `$ref` and `$id` in front.
+fn check_id_names(doc: Doc<'_>) -> Result<()> {
+    let mut names = doc.iter().map(|e| e.key);
+    let is_reference = names.next() == Some(b"$ref") && names.next() == Some(b"$id");
+    for element in doc.iter() {
+        if element.key.starts_with(b"$") && !(is_reference && matches!(element.key, b"$ref" | b"$id" | b"$db")) {
+            return Err(Error::new(
+                code::DOLLAR_PREFIXED_FIELD_NAME,
+                format!(
+                    "_id fields may not contain '$'-prefixed fields: {} is not valid for storage.",
+                    element.key_str()
+                ),
+            ));
+        }
+        if let Value::Document(inner) | Value::Array(inner) = element.value() {
+            check_id_names(inner)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bindery_document::DocBuf;
+    use bson::{Bson, doc};
+
+    #[test]
+    fn an_id_holds_no_dollar_names_but_references() {
+        let allowed = |id: bson::Document| {
+            let doc = DocBuf::from_bson(&doc! {"_id": Bson::Document(id)}).expect("document");
+            check_id(&doc.doc().get("_id").expect("id")).is_ok()
+        };
+        assert!(allowed(doc! {"$ref": "c", "$id": 1}));
+        assert!(allowed(doc! {"a": {"$ref": "c", "$id": 1, "$db": "d"}}));
+        for refused in [doc! {"$id": 1}, doc! {"a": {"$b": 1}}, doc! {"a": [{"$b": 1}]}, doc! {"$ref": "c"}] {
+            assert!(!allowed(refused.clone()), "{refused}");
+        }
     }
 }

@@ -45,7 +45,7 @@ pub(crate) struct Outcome {
 pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
     let fields = ["updates", "ordered", "bypassDocumentValidation", "let"];
     let args = Args::of_command("update", request.command, &fields)?;
-    let name = request.collection_name()?;
+    let name = request.writable_name()?;
     let ordered = is_ordered(&args)?;
     let bypass = args.loose_flag("bypassDocumentValidation")?.unwrap_or(false);
     let variables = args.document("let")?;
