@@ -82,7 +82,7 @@ impl Catalog {
     /// Removes all views of a database.
     pub(crate) fn remove_views(&mut self, database: &str) {
         if let Some(names) = self.databases.get_mut(database) {
-            names.retain(|_, entry| matches!(entry, Entry::Collection(_)));
+            names.retain(|_, entry| !matches!(entry, Entry::View(_)));
         }
     }
 

@@ -14,8 +14,8 @@ use crate::collection::Collection;
 use crate::command::{self, Request, Target};
 use crate::cursor::Cursors;
 use crate::execute::Scope;
-use crate::layout;
 use crate::expire::expire;
+use crate::layout;
 use crate::namespace;
 use crate::trace::{Cx, Trace};
 

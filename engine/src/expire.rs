@@ -29,7 +29,8 @@ pub(crate) fn expire(server: &Inner, cx: &mut Cx<'_>) -> Result<u64> {
         entries
             .filter_map(|entry| match entry {
                 Entry::Collection(collection) => Some(Arc::clone(collection)),
-                Entry::View(_) => None,
+                // Layouts have no indexes that expire documents.
+                Entry::Layout(_) | Entry::View(_) => None,
             })
             .collect()
     };

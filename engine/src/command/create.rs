@@ -2,20 +2,19 @@
 
 use std::sync::Arc;
 
-use bindery_document::{Builder, DocBuf, Error, Result, Value, code};
+use bindery_document::{Builder, Doc, DocBuf, Error, Result, Value, code};
 use bindery_index::Records;
-use bindery_query::collation::Collation;
 
-use super::Request;
 use super::args::Args;
+use super::{Request, view_graph, views_collection};
 use crate::catalog::{Entry, View};
 use crate::collection::{Collection, CollectionOptions, Index, IndexSpec, State};
 use crate::database::Inner;
 use crate::layout::LayoutCollection;
-use crate::namespace;
+use crate::namespace::{self, VIEWS};
 use crate::trace::Cx;
 
-const FIELDS: [&str; 21] = [
+const FIELDS: [&str; 22] = [
     "capped",
     "autoIndexId",
     "idIndex",
@@ -35,36 +34,82 @@ const FIELDS: [&str; 21] = [
     "expireAfterSeconds",
     "encryptedFields",
     "temp",
+    "flags",
     "recordPreImages",
     "layout",
 ];
 
-pub(super) fn run(request: &Request<'_>, _cx: &mut Cx<'_>) -> Result<Builder> {
+pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
     let args = Args::of_command("create", request.command, &FIELDS)?;
+    args.refuse_nulls(&["clusteredIndex"])?;
     let name = request.collection_name()?;
-    namespace::check_new_collection(request.database, name)?;
-    if args.get("autoIndexId").is_some_and(|v| !v.is_truthy()) {
+    if name != VIEWS {
+        namespace::check_new_collection(request.database, name)?;
+    }
+    if args.loose_flag("autoIndexId")? == Some(false) {
         return Err(Error::new(50_001, "autoIndexId can no longer be false: every collection has an index on _id"));
     }
+    let invalid = |why: &str| Err(Error::new(code::INVALID_OPTIONS, why));
+    if args.given("temp").is_some() {
+        return invalid("the 'temp' field is an invalid option");
+    }
     refuse_unsupported(&args)?;
-    let entry = match args.string("viewOn")? {
-        Some(on) => view(request, &args, name, on)?,
-        None => {
-            if args.get("pipeline").is_some() {
-                return Err(Error::new(code::INVALID_OPTIONS, "'pipeline' requires 'viewOn' to also be specified"));
+    let (on, pipeline) = (args.string("viewOn")?, args.array("pipeline")?);
+    // The options are checked for views too, which have none of them.
+    let options = CollectionOptions::parse(&args)?;
+    if let Some(index) = args.document("idIndex")? {
+        check_id_index(index, &options)?;
+    }
+    match on {
+        Some(on) => {
+            if options.clustered.is_some() {
+                return Err(Error::new(6_026_500, "The 'clusteredIndex' option is not supported with views"));
             }
-            let options = CollectionOptions::parse(&args)?;
-            match args.document("layout")? {
-                Some(declared) => {
-                    let collection = LayoutCollection::create(request.server, declared, options)?;
-                    Entry::Layout(Arc::new(collection))
+            for field in ["capped", "idIndex", "timeseries"] {
+                if args.given(field).is_some_and(|value| value.is_truthy()) {
+                    return invalid(&format!("'{field}' is not allowed with 'viewOn'"));
                 }
-                None => Entry::Collection(Arc::new(new_collection(request.server, options)?)),
+            }
+            let empty = DocBuf::new();
+            let view = define_view(request, name, on, pipeline.unwrap_or(empty.doc()), options.collation)?;
+            let entry = Entry::View(Arc::new(view));
+            request.server.catalog.write().insert(request.database, name, entry.clone())?;
+            if let Entry::View(view) = &entry {
+                views_collection::record(request, name, view, cx)?;
             }
         }
+        None if pipeline.is_some() => return invalid("'pipeline' requires 'viewOn' to also be specified"),
+        None => {
+            let entry = match args.document("layout")? {
+                Some(declared) => Entry::Layout(Arc::new(LayoutCollection::create(request.server, declared, options)?)),
+                None => Entry::Collection(Arc::new(new_collection(request.server, options)?)),
+            };
+            request.server.catalog.write().insert(request.database, name, entry)?;
+        }
+    }
+    let mut reply = Builder::new();
+    if args.given("autoIndexId").is_some() {
+        reply.append("note", "The autoIndexId option is deprecated and will be removed in a future release");
+    }
+    Ok(reply)
+}
+
+/// The index on `_id` may be described, but not be another one.
+fn check_id_index(index: Doc<'_>, options: &CollectionOptions) -> Result<()> {
+    let key = match index.get("key") {
+        Some(Value::Document(key)) => IndexSpec::is_id(key),
+        _ => true,
     };
-    request.server.catalog.write().insert(request.database, name, entry)?;
-    Ok(Builder::new())
+    if !key {
+        return Err(Error::new(code::BAD_VALUE, "The field 'key' for an _id index must be {_id: 1}"));
+    }
+    let mut spec = IndexSpec::parse(index, false)?;
+    let own_collation = spec.collation.is_some();
+    spec.complete(options.collation.as_ref())?;
+    if own_collation && spec.collation != options.collation {
+        return Err(Error::new(code::BAD_VALUE, "The _id index must have the same collation as the collection."));
+    }
+    Ok(())
 }
 
 /// The collection with this name; made, if there is nothing of the name.
@@ -100,53 +145,59 @@ fn existing(request: &Request<'_>, name: &str) -> Result<Option<Arc<Collection>>
 
 /// An empty collection with its index on `_id`.
 pub(crate) fn new_collection(server: &Inner, options: CollectionOptions) -> Result<Collection> {
-    let mut id = IndexSpec::id();
+    let mut id = match &options.clustered {
+        Some(clustered) => IndexSpec::clustered(clustered.key.clone(), clustered.name.clone()),
+        None => IndexSpec::id(),
+    };
     id.collation.clone_from(&options.collation);
     let state = State { records: Records::new(), indexes: vec![Index::new(id)?], options: Arc::new(options) };
-    let now = server.now_millis();
-    let (a, b) = (server.object_ids.next(now), server.object_ids.next(now));
-    let mut uuid = [0; 16];
-    uuid[..12].copy_from_slice(&a);
-    uuid[12..].copy_from_slice(&b[8..]);
-    // The version and variant bits of a random UUID (RFC 9562, section 5.4).
-    uuid[6] = uuid[6] & 0x0F | 0x40;
-    uuid[8] = uuid[8] & 0x3F | 0x80;
-    Ok(Collection::new(uuid, state))
+    Ok(Collection::new(server.new_uuid(), state))
 }
 
-fn view(request: &Request<'_>, args: &Args<'_>, name: &str, on: &str) -> Result<Entry> {
+/// A view with this definition, checked against the others.
+///
+/// # Errors
+/// 2 and 73 for what cannot be a view's source, 5, 165 and 167 for views that cannot stand upon each other, and
+/// what the pipeline's parser says.
+pub(super) fn define_view(
+    request: &Request<'_>,
+    name: &str,
+    on: &str,
+    pipeline: Doc<'_>,
+    collation: Option<DocBuf>,
+) -> Result<View> {
     if on.is_empty() {
         return Err(Error::new(code::BAD_VALUE, "'viewOn' cannot be empty"));
     }
-    for field in ["capped", "size", "max", "validator", "timeseries", "layout", "storageEngine"] {
-        if args.get(field).is_some() {
-            return Err(Error::new(code::INVALID_OPTIONS, format!("option not supported on a view: {field}")));
+    namespace::check_readable(request.database, on)?;
+    for element in pipeline.iter() {
+        if !matches!(element.value(), Value::Document(_)) {
+            return Err(Error::new(
+                code::TYPE_MISMATCH,
+                format!(
+                    "'pipeline.{}' is the wrong type '{}', expected an object",
+                    element.key_str(),
+                    element.kind.alias()
+                ),
+            ));
         }
     }
-    namespace::check_collection(request.database, on)?;
-    let empty = DocBuf::new();
-    let pipeline = args.array("pipeline")?.unwrap_or(empty.doc());
+    let view = View::new(on, pipeline, collation);
+    view_graph::check(request, name, &view)?;
     super::view::check_definition(request, name, on, pipeline)?;
-    let collation = match args.document("collation")? {
-        Some(collation) => Collation::parse(collation)?.map(|collation| collation.to_document()),
-        None => None,
-    };
-    let mut options = Builder::new();
-    options.append("viewOn", on);
-    options.append("pipeline", Value::Array(pipeline));
-    if let Some(collation) = &collation {
-        options.append("collation", Value::Document(collation.doc()));
-    }
-    let view = View { on: on.to_owned(), pipeline: DocBuf::from(pipeline), options: options.finish(), collation };
-    Ok(Entry::View(Arc::new(view)))
+    Ok(view)
 }
 
 /// Options of features that there are not, which may not be passed over in silence.
 fn refuse_unsupported(args: &Args<'_>) -> Result<()> {
-    for field in ["encryptedFields", "changeStreamPreAndPostImages", "recordPreImages"] {
-        if args.get(field).is_some() {
-            return Err(Error::new(code::INVALID_OPTIONS, format!("'{field}' is not supported")));
-        }
+    if let Some(fields) = args.document("encryptedFields")? {
+        Args { name: "create.encryptedFields", doc: fields }.required("fields")?;
+        return Err(Error::new(6_346_402, "Encrypted collections are not supported"));
+    }
+    if let Some(series) = args.document("timeseries")? {
+        let fields = ["timeField", "metaField", "granularity", "bucketMaxSpanSeconds"];
+        Args::of_statement("create.timeseries", series, &fields)?.required_string("timeField")?;
+        return Err(Error::new(code::COMMAND_NOT_SUPPORTED, "time series collections are not supported"));
     }
     Ok(())
 }

@@ -58,7 +58,7 @@ fn show_collection(reply: &mut Builder, state: &State, scale: u64) {
     let open = reply.open_document("bindery");
     show_tree(reply, "records", &records);
     reply.close(open);
-    append_number(reply, "nindexes", state.indexes.len() as u64);
+    append_number(reply, "nindexes", state.counted_indexes() as u64);
     let details = reply.open_document("indexDetails");
     for index in &state.indexes {
         show_tree(reply, &index.meta.spec.name, &index.tree.stats());
@@ -117,7 +117,7 @@ pub(super) fn db_stats(request: &Request<'_>, _cx: &mut Cx<'_>) -> Result<Builde
                 objects += state.records.len();
                 data += state.records.data_bytes();
                 storage += state.records.stats().bytes();
-                indexes += state.indexes.len() as u64;
+                indexes += state.counted_indexes() as u64;
                 index_bytes += state.indexes.iter().map(|index| index.tree.stats().bytes()).sum::<u64>();
             }
         }
@@ -252,4 +252,39 @@ fn show_freed((before, after): (u64, u64)) -> Builder {
     let mut reply = Builder::new();
     reply.append("bytesFreed", Value::Int64(i64::try_from(before.saturating_sub(after)).unwrap_or(0)));
     reply
+}
+
+/// The bytes of a collection's documents.
+pub(super) fn data_size(request: &Request<'_>, _cx: &mut Cx<'_>) -> Result<Builder> {
+    let Some(Value::String(full)) = request.command.first().map(|e| e.value()) else {
+        return Err(Error::new(code::BAD_VALUE, "collection name has invalid type"));
+    };
+    let full = full.as_str();
+    let Some((database, name)) = full.split_once('.').filter(|(_, name)| !name.is_empty()) else {
+        return Err(Error::new(code::INVALID_NAMESPACE, format!("Invalid namespace specified '{full}'")));
+    };
+    for field in ["keyPattern", "min", "max"] {
+        if request.command.get(field).is_some() {
+            return Err(Error::new(code::COMMAND_NOT_SUPPORTED, format!("dataSize does not take '{field}'")));
+        }
+    }
+    let mut reply = Builder::new();
+    let request = Request { database, ..*request };
+    let (size, count) = match request.target(name) {
+        Target::View(_) => return Err(not_on_a_view(full)),
+        Target::Absent => (0, 0),
+        Target::Layout(collection) => {
+            let state = collection.snapshot().stored;
+            (state.records.data_bytes(), state.records.len())
+        }
+        Target::Collection(collection) => {
+            let state = collection.snapshot();
+            reply.append("estimate", request.command.get("estimate").is_some_and(|flag| flag.is_truthy()));
+            (state.records.data_bytes(), state.records.len())
+        }
+    };
+    append_number(&mut reply, "size", size);
+    append_number(&mut reply, "numObjects", count);
+    reply.append("millis", 0);
+    Ok(reply)
 }

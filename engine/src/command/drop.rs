@@ -2,36 +2,48 @@
 
 use bindery_document::{Builder, Error, Result, code};
 
-use super::Request;
 use super::args::Args;
+use super::{Request, views_collection};
 use crate::catalog::Entry;
+use crate::namespace::VIEWS;
 use crate::trace::Cx;
 
-pub(super) fn run(request: &Request<'_>, _cx: &mut Cx<'_>) -> Result<Builder> {
-    Args::of_command("drop", request.command, &[])?;
+pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
+    Args::of_command("drop", request.command, &["collectionUUID"])?;
     let name = request.collection_name()?;
-    let removed = request.server.catalog.write().remove(request.database, name);
+    let removed = {
+        let mut catalog = request.server.catalog.write();
+        if name == VIEWS {
+            // The views go with the collection that shows them.
+            catalog.remove_views(request.database);
+        }
+        catalog.remove(request.database, name)
+    };
+    let namespace = request.namespace(name);
     let mut reply = Builder::new();
     match removed {
         None => return Err(Error::new(code::NAMESPACE_NOT_FOUND, "ns not found")),
         Some(Entry::Collection(collection)) => {
-            reply.append("nIndexesWas", collection.snapshot().indexes.len() as i32);
+            reply.append("nIndexesWas", collection.snapshot().counted_indexes() as i32);
+            request.server.cursors.doom(|cursor| cursor == namespace, "collection dropped");
         }
         Some(Entry::Layout(layout)) => {
             reply.append("nIndexesWas", layout.stored.snapshot().indexes.len() as i32);
+            request.server.cursors.doom(|cursor| cursor == namespace, "collection dropped");
         }
-        Some(Entry::View(_)) => {}
+        Some(Entry::View(_)) => views_collection::forget(request, name, cx)?,
     }
-    reply.append("ns", request.namespace(name).as_str());
+    reply.append("ns", namespace.as_str());
     Ok(reply)
 }
 
 pub(super) fn database(request: &Request<'_>, _cx: &mut Cx<'_>) -> Result<Builder> {
-    Args::of_command("dropDatabase", request.command, &[])?;
-    let existed = request.server.catalog.write().remove_database(request.database);
-    let mut reply = Builder::new();
-    if existed {
-        reply.append("dropped", request.database);
+    let args = Args::of_command("dropDatabase", request.command, &[])?;
+    if args.integer("dropDatabase")? != Some(1) {
+        return Err(Error::new(5_255_100, "Have to pass 1 as 'drop' parameter"));
     }
-    Ok(reply)
+    request.server.catalog.write().remove_database(request.database);
+    let prefix = format!("{}.", request.database);
+    request.server.cursors.doom(|cursor| cursor.starts_with(&prefix), "database dropped");
+    Ok(Builder::new())
 }

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use bindery_document::{Builder, Doc, DocBuf, Error, Result, Value, code};
 
-use super::args::Args;
+use super::args::{Args, to_integer};
 use super::{Request, Target, create, list, not_on_a_view};
 use crate::collection::{Index, IndexSpec, State, same_documents};
 use crate::cursor::{Buffered, ServerCursor, reply_first_batch};
 use crate::layout;
+use crate::namespace;
 use crate::trace::Cx;
 use crate::write;
 
@@ -19,14 +20,15 @@ pub(super) fn create(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> 
     let args =
         Args::of_command("createIndexes", request.command, &["indexes", "ignoreUnknownIndexOptions", "commitQuorum"])?;
     let name = request.collection_name()?;
-    if matches!(args.get("indexes"), Some(Value::Null)) {
-        return Err(Error::new(10_065, "invalid parameter: expected an object (indexes)"));
-    }
+    let ignore_unknown = args.loose_flag("ignoreUnknownIndexOptions")?.unwrap_or(false);
     let list = args.required_array("indexes")?;
     if list.is_empty() {
         return Err(Error::new(code::BAD_VALUE, "Must specify at least one index to create"));
     }
-    if args.get("commitQuorum").is_some() {
+    if let Some(quorum) = args.given("commitQuorum") {
+        if to_integer(&quorum).is_none() && quorum.as_str().is_none() {
+            return Err(args.mismatch("commitQuorum", quorum.kind(), "long"));
+        }
         return Err(Error::new(
             code::BAD_VALUE,
             "commitQuorum is supported only for two phase index builds with commit quorum",
@@ -37,37 +39,64 @@ pub(super) fn create(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> 
         let Value::Document(spec) = element.value() else {
             return Err(args.mismatch("indexes", element.kind, "object"));
         };
-        specs.push(IndexSpec::parse(spec)?);
+        specs.push(IndexSpec::parse(spec, ignore_unknown)?);
     }
-    if let Target::View(_) = request.target(name) {
+    let target = request.target(name);
+    if let Target::View(_) = target {
         return Err(not_on_a_view(&request.namespace(name)));
     }
-    let created = matches!(request.target(name), Target::Absent);
-    let collection = match request.target(name) {
+    let created = matches!(target, Target::Absent);
+    namespace::check_writable(request.database, name)?;
+    if created {
+        // What cannot be compiled fails before the collection is made.
+        for spec in &specs {
+            let mut spec = spec.clone();
+            spec.complete(None)?;
+            Index::new(spec)?;
+        }
+    }
+    let collection = match target {
         Target::Layout(layout) => {
+            if specs.iter().any(|spec| spec.expire_after_seconds.is_some()) {
+                return Err(Error::new(code::CANNOT_CREATE_INDEX, "documents of a layout do not expire"));
+            }
             specs.iter_mut().try_for_each(|spec| layout::translate_index(&layout, spec))?;
             Arc::clone(&layout.stored)
         }
         _ => create::open_or_create(request, name)?,
     };
     let guard = collection.lock_for_writing();
-    let before = guard.peek().indexes.len();
-    let mut indexes = Vec::new();
+    let snapshot = guard.snapshot();
+    let before = snapshot.counted_indexes();
+    let mut indexes: Vec<Index> = Vec::new();
     for mut spec in specs {
-        let snapshot = guard.snapshot();
+        let own_collation = spec.collation.is_some();
         spec.complete(snapshot.options.collation.as_ref())?;
-        if is_there(&snapshot, &indexes, &spec)? {
+        check_for_collection(&snapshot, &spec, own_collation)?;
+        let index = Index::new(spec)?;
+        if index.meta.is_id || is_among(&snapshot.indexes, &index)? {
             continue;
+        }
+        if is_among(&indexes, &index)? {
+            return Err(Error::new(
+                code::OPERATION_FAILED,
+                format!("Cannot build two identical indexes: {}", index.meta.spec.name),
+            ));
         }
         if snapshot.indexes.len() + indexes.len() >= MAX_INDEXES {
             return Err(Error::new(
                 code::CANNOT_CREATE_INDEX,
-                format!("add index fails, too many indexes for {} key:{:?}", request.namespace(name), spec.key),
+                format!(
+                    "add index fails, too many indexes for {} key:{:?}",
+                    request.namespace(name),
+                    index.meta.spec.key
+                ),
             ));
         }
-        let index = Index::new(spec)?;
         indexes.push(write::build_index(&snapshot, index, cx).map_err(|error| request.name_namespace(error, name))?);
     }
+    // Pages are not shared with this snapshot any more when they change next.
+    std::mem::drop(snapshot);
     let after = before + indexes.len();
     let none_new = indexes.is_empty();
     if !none_new {
@@ -77,60 +106,77 @@ pub(super) fn create(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> 
     let mut reply = Builder::new();
     reply.append("numIndexesBefore", before as i32);
     reply.append("numIndexesAfter", after as i32);
-    if created {
-        reply.append("createdCollectionAutomatically", true);
-    }
     if none_new {
         reply.append("note", "all indexes already exist");
+    } else {
+        reply.append("createdCollectionAutomatically", created);
     }
     Ok(reply)
 }
 
-/// Whether an equal index exists already.
-///
-/// # Errors
-/// 85 for the same key under another name or with other options, 86 for the same name with another key.
-fn is_there(state: &State, new: &[Index], spec: &IndexSpec) -> Result<bool> {
-    if spec.is_id_key() {
-        return Ok(true);
-    }
-    let specs = || state.indexes.iter().chain(new).map(|index| &index.meta.spec);
-    let in_this_command = |name: &str| new.iter().any(|index| index.meta.spec.name == name);
-    if let Some(other) = specs().find(|other| other.same_entries(spec)) {
-        if other.name == spec.name && other.same_options(spec) {
-            if in_this_command(&spec.name) {
-                return Err(Error::new(
-                    code::OPERATION_FAILED,
-                    format!("Identical index already exists: {}", spec.name),
-                ));
-            }
-            return Ok(true);
-        }
-        if other.name == spec.name && (other.unique, other.sparse) != (spec.unique, spec.sparse) {
-            return Err(Error::new(
-                code::INDEX_KEY_SPECS_CONFLICT,
-                format!("An existing index has the same name as the requested index but other options: {}", spec.name),
-            ));
-        }
-        if other.same_options(spec) || (other.unique, other.sparse) == (spec.unique, spec.sparse) {
-            return Err(Error::new(
-                code::INDEX_OPTIONS_CONFLICT,
-                format!("Index already exists with a different name or options: {}", other.name),
-            ));
-        }
-    }
-    if specs().any(|other| other.name == spec.name) {
+/// What depends on the collection.
+fn check_for_collection(state: &State, spec: &IndexSpec, own_collation: bool) -> Result<()> {
+    if let Some(clustered) = &state.options.clustered
+        && spec.name == clustered.name
+        && !spec.is_id_key()
+    {
         return Err(Error::new(
-            code::INDEX_KEY_SPECS_CONFLICT,
-            format!("An existing index has the same name as the requested index: {}", spec.name),
+            6_100_906,
+            "Cannot create an index where the name matches the clusteredIndex but the key does not",
         ));
     }
-    Ok(false)
+    if spec.clustered && (state.options.clustered.is_none() || !spec.is_id_key()) {
+        return Err(Error::new(
+            6_243_700,
+            "Cannot create index with option 'clustered' that does not match an existing clustered index",
+        ));
+    }
+    if spec.is_id_key() && own_collation && spec.collation != state.options.collation {
+        return Err(Error::new(code::BAD_VALUE, "The _id index must have the same collation as the collection."));
+    }
+    if spec.expire_after_seconds.is_some() && state.options.capped.is_some() {
+        return Err(Error::new(code::CANNOT_CREATE_INDEX, "Cannot create TTL index on a capped collection"));
+    }
+    Ok(())
+}
+
+/// Whether the same index is among these. Being hidden and the version do not tell indexes apart.
+///
+/// # Errors
+/// 86 for another index of the same name, 85 for the same one under another name or with another expiry.
+fn is_among(indexes: &[Index], index: &Index) -> Result<bool> {
+    let spec = &index.meta.spec;
+    if let Some(other) = indexes.iter().find(|other| other.meta.spec.name == spec.name) {
+        if !other.meta.same_signature(&index.meta) {
+            return Err(Error::new(
+                code::INDEX_KEY_SPECS_CONFLICT,
+                format!("An existing index has the same name as the requested index: {}", spec.name),
+            ));
+        }
+        if other.meta.spec.expire_after_seconds != spec.expire_after_seconds {
+            return Err(Error::new(
+                code::INDEX_OPTIONS_CONFLICT,
+                format!("An equivalent index already exists with the same name but different options: {}", spec.name),
+            ));
+        }
+        return Ok(true);
+    }
+    match indexes.iter().find(|other| other.meta.same_signature(&index.meta)) {
+        Some(other) => Err(Error::new(
+            code::INDEX_OPTIONS_CONFLICT,
+            format!("Index already exists with a different name: {}", other.meta.spec.name),
+        )),
+        None => Ok(false),
+    }
 }
 
 pub(super) fn drop(request: &Request<'_>, _cx: &mut Cx<'_>) -> Result<Builder> {
     let args = Args::of_command("dropIndexes", request.command, &["index"])?;
     let name = request.collection_name()?;
+    let index = args.required_or_null("index")?;
+    if !matches!(index, Value::String(_) | Value::Document(_) | Value::Array(_)) {
+        return Err(args.mismatch("index", index.kind(), "string"));
+    }
     let (collection, fixed) = match request.target(name) {
         Target::Absent => {
             return Err(Error::new(code::NAMESPACE_NOT_FOUND, format!("ns not found {}", request.namespace(name))));
@@ -143,27 +189,31 @@ pub(super) fn drop(request: &Request<'_>, _cx: &mut Cx<'_>) -> Result<Builder> {
     let state = guard.snapshot();
     let mut dropped = Vec::new();
     let mut all = false;
-    match args.required_or_null("index")? {
-        Value::String(text) if text.as_str() == "*" => {
+    let mut add = |name: &str| {
+        if name == "*" {
             all = true;
-            dropped.extend(fixed..state.indexes.len());
+            dropped.extend((fixed..state.indexes.len()).filter(|&position| !state.indexes[position].meta.is_id));
+        } else {
+            dropped.push(droppable_by_name(&state, name)?);
         }
-        Value::String(text) => dropped.push(droppable_by_name(&state, text.as_str())?),
+        Ok::<(), Error>(())
+    };
+    match index {
         Value::Document(key) => dropped.push(droppable_by_key(&state, key)?),
         Value::Array(names) => {
             for element in names.iter() {
                 let Value::String(text) = element.value() else {
                     return Err(args.mismatch("index", element.kind, "string"));
                 };
-                dropped.push(droppable_by_name(&state, text.as_str())?);
+                add(text.as_str())?;
             }
         }
-        other => return Err(args.mismatch("index", other.kind(), "string")),
+        other => add(other.as_str().unwrap_or_default())?,
     }
     if dropped.iter().any(|&position| position < fixed) {
         return Err(Error::new(code::INVALID_OPTIONS, "cannot drop an index that the layout rests on"));
     }
-    let before = state.indexes.len();
+    let before = state.counted_indexes();
     std::mem::drop(state);
     let mut change = guard.change();
     let mut position = 0;
@@ -200,7 +250,11 @@ fn droppable_by_key(state: &State, key: Doc<'_>) -> Result<usize> {
 }
 
 fn droppable(state: &State, position: usize) -> Result<usize> {
-    if state.indexes[position].meta.is_id {
+    let meta = &state.indexes[position].meta;
+    if meta.spec.clustered {
+        return Err(Error::new(5_979_800, "It is illegal to drop the clusteredIndex"));
+    }
+    if meta.is_id {
         return Err(Error::new(code::INVALID_OPTIONS, "cannot drop _id index"));
     }
     Ok(position)

@@ -16,7 +16,8 @@ pub(super) fn collections(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Buil
     let fields = ["filter", "cursor", "nameOnly", "authorizedCollections"];
     let args = Args::of_command("listCollections", request.command, &fields)?;
     let filter = parse_filter(args.document("filter")?)?;
-    let name_only = args.loose_flag("nameOnly")?.unwrap_or(false);
+    let name_only = args.flag("nameOnly")?;
+    args.flag("authorizedCollections")?;
     let batch_size = cursor_batch_size(&args)?;
 
     let mut rows = Vec::new();
@@ -125,7 +126,8 @@ fn describe_collection(row: &mut Builder, uuid: &[u8; 16], state: &State, show_o
     row.append("readOnly", false);
     row.append("uuid", Value::Binary { subtype: 4, bytes: uuid });
     row.close(info);
-    if let Some(index) = state.id_index() {
+    // What a clustered collection is ordered by is among its options.
+    if let Some(index) = state.id_index().filter(|index| !index.meta.spec.clustered) {
         let id = row.open_document("idIndex");
         index.meta.spec.show(row);
         row.close(id);

@@ -5,6 +5,8 @@
 
 mod aggregate;
 pub(crate) mod args;
+mod coll_mod;
+mod convert_to_capped;
 mod count;
 mod create;
 mod delete;
@@ -14,14 +16,19 @@ mod drop;
 mod explain;
 mod find;
 mod find_and_modify;
+mod generic;
 mod get_more;
 mod indexes;
 mod insert;
 mod list;
+mod rename_collection;
+mod server_info;
 mod session;
 mod statements;
 mod update;
 mod view;
+mod view_graph;
+mod views_collection;
 
 pub(crate) use aggregate::open_aggregate;
 pub(crate) use create::new_collection;
@@ -57,15 +64,23 @@ type Run = fn(&Request<'_>, &mut Cx<'_>) -> Result<Builder>;
 
 /// Every command, by each of its names.
 const COMMANDS: &[(&str, Run)] = &[
+    ("abortTransaction", session::transaction),
     ("aggregate", aggregate::run),
     ("buildInfo", session::build_info),
     ("buildinfo", session::build_info),
+    ("cloneCollectionAsCapped", convert_to_capped::clone_collection),
+    ("collMod", coll_mod::run),
     ("collStats", diagnostics::coll_stats),
     ("collstats", diagnostics::coll_stats),
+    ("commitTransaction", session::transaction),
     ("compact", diagnostics::compact),
+    ("connectionStatus", server_info::connection_status),
+    ("convertToCapped", convert_to_capped::run),
     ("count", count::run),
     ("create", create::run),
     ("createIndexes", indexes::create),
+    ("currentOp", server_info::current_op),
+    ("dataSize", diagnostics::data_size),
     ("dbStats", diagnostics::db_stats),
     ("dbstats", diagnostics::db_stats),
     ("delete", delete::run),
@@ -74,31 +89,55 @@ const COMMANDS: &[(&str, Run)] = &[
     ("drop", drop::run),
     ("dropDatabase", drop::database),
     ("dropIndexes", indexes::drop),
+    ("endSessions", session::sessions),
     ("explain", explain::run),
     ("find", find::run),
     ("findAndModify", find_and_modify::run),
     ("findandmodify", find_and_modify::run),
+    ("fsync", server_info::fsync),
+    ("getCmdLineOpts", server_info::get_cmd_line_opts),
+    ("getDefaultRWConcern", server_info::default_concerns),
+    ("getFreeMonitoringStatus", server_info::free_monitoring),
+    ("getLastError", server_info::get_last_error),
+    ("getLog", server_info::get_log),
     ("getMore", get_more::run),
+    ("getParameter", server_info::get_parameter),
+    ("getlasterror", server_info::get_last_error),
     ("hello", session::hello),
+    ("hostInfo", server_info::host_info),
     ("insert", insert::run),
     ("isMaster", session::hello),
     ("ismaster", session::hello),
+    ("killAllSessions", session::sessions),
     ("killCursors", get_more::kill),
+    ("killSessions", session::sessions),
     ("listCollections", list::collections),
+    ("listCommands", server_info::list_commands),
     ("listDatabases", list::databases),
     ("listIndexes", indexes::list),
+    ("logout", session::ping),
     ("ping", session::ping),
+    ("planCacheClear", server_info::plan_cache_clear),
+    ("profile", server_info::profile),
+    ("refreshSessions", session::sessions),
+    ("renameCollection", rename_collection::run),
+    ("replSetGetConfig", server_info::no_replication),
+    ("replSetGetStatus", server_info::no_replication),
+    ("serverStatus", server_info::server_status),
+    ("startSession", session::start),
     ("update", update::run),
     ("validate", diagnostics::validate),
+    ("whatsmyuri", server_info::whatsmyuri),
 ];
 
 /// Runs the command with this name.
 ///
 /// # Errors
-/// 59 if there is no such command; else what the command says.
+/// 59 if there is no such command; what [`generic::check`] says; else what the command says.
 pub(crate) fn run(name: &str, request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
     match COMMANDS.binary_search_by(|(known, _)| (*known).cmp(name)) {
         Ok(at) => {
+            generic::check(name, request.database, request.command)?;
             check_read_only(name, request)?;
             COMMANDS[at].1(request, cx)
         }
@@ -166,6 +205,26 @@ impl<'a> Request<'a> {
         Ok(name)
     }
 
+    /// As [`Request::collection_name`], for commands that read: they refuse names that no collection can have.
+    ///
+    /// # Errors
+    /// 73 for a name with a dollar, too.
+    pub(crate) fn readable_name(&self) -> Result<&'a str> {
+        let name = self.collection_name()?;
+        namespace::check_readable(self.database, name)?;
+        Ok(name)
+    }
+
+    /// As [`Request::collection_name`], for commands that write documents.
+    ///
+    /// # Errors
+    /// 73 for a name with a dollar or of the server's own collections, too.
+    pub(crate) fn writable_name(&self) -> Result<&'a str> {
+        let name = self.collection_name()?;
+        namespace::check_writable(self.database, name)?;
+        Ok(name)
+    }
+
     /// Database and collection, joined by a dot.
     pub(crate) fn namespace(&self, collection: &str) -> String {
         format!("{}.{collection}", self.database)
@@ -184,6 +243,11 @@ impl<'a> Request<'a> {
     pub(crate) fn target(&self, name: &str) -> Target {
         self.server.target(self.database, name)
     }
+}
+
+/// The names of all commands.
+fn names() -> impl Iterator<Item = &'static str> {
+    COMMANDS.iter().map(|(name, _)| *name)
 }
 
 /// The error for a command that views do not take.
