@@ -3,6 +3,7 @@
 //! Tests that ask a real MongoDB 6.0 run where `BINDERY_MONGOD_URI` names one
 //! (`mongodb://127.0.0.1:27017`), and pass unasked elsewhere.
 
+mod administration;
 mod answer;
 mod compare;
 mod conformance;
