@@ -16,6 +16,7 @@ use bindery_index::key::{self, Collator};
 use bindery_index::keygen::{KeyGenerator, KeyPattern, Keys};
 
 use crate::collation::Collation;
+use crate::projection::{Input, Projection};
 
 /// MongoDB's codes for malformed sort patterns.
 mod wrong {
@@ -49,6 +50,8 @@ pub enum SortOrder {
 pub struct Sort {
     fields: Vec<SortField>,
     generator: KeyGenerator,
+    /// What of a document is seen; all of it without.
+    view: Option<Arc<Projection>>,
 }
 
 /// One field of a sort.
@@ -104,12 +107,33 @@ impl Sort {
         if let Some(collation) = collation {
             generator = generator.collated(Arc::new(collator(collation.clone())));
         }
-        Ok(Sort { fields, generator })
+        Ok(Sort { fields, generator, view: None })
     }
 
     /// The fields.
     pub fn fields(&self) -> &[SortField] {
         &self.fields
+    }
+
+    /// The same order over documents as a projection leaves them. MongoDB projects before it sorts if there
+    /// is no limit and the projection only includes fields, among them all those of the sort; it shows where
+    /// `{"a.b": 1}` drops scalars from an array `a`, which then do not count as a missing `a.b`.
+    #[must_use]
+    pub fn after(mut self, projection: &Projection) -> Sort {
+        let Some(paths) = projection.included_paths() else {
+            return self;
+        };
+        let keeps = |path: &str, field: &SortField| {
+            field.path.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        let keeping = |field| paths.iter().find(|path| keeps(path, field));
+        let Some(kept) = self.fields.iter().map(keeping).collect::<Option<Vec<_>>>() else {
+            return self;
+        };
+        if kept.iter().any(|path| path.contains('.')) {
+            self.view = Projection::including(paths.iter().map(String::as_str)).ok().map(Arc::new);
+        }
+        self
     }
 
     /// The document's sort key, written into `keys`.
@@ -139,6 +163,14 @@ impl Sort {
     }
 
     fn generate(&self, doc: Doc<'_>, keys: &mut Keys) -> Result<()> {
+        let mut seen = Vec::new();
+        let doc = match &self.view {
+            None => doc,
+            Some(projection) => {
+                projection.apply(&Input::new(doc), &mut seen)?;
+                Doc::from_stored(&seen)
+            }
+        };
         self.generator.generate(doc, keys).map_err(|error| {
             if error.code == code::CANNOT_INDEX_PARALLEL_ARRAYS {
                 return Error::new(code::BAD_VALUE, "two fields of the sort lead through different arrays");

@@ -4,7 +4,9 @@
 //! projection, and in the query of a positional projection; `$expr` alone in the query of an upsert. The
 //! query is parsed first: what is wrong with it otherwise is reported before this.
 
-use bindery_document::{Doc, Error, Result, Value, code};
+use bindery_document::{Builder, Doc, Element, Error, Result, Value, code};
+
+use crate::filter::{Filter, ParseContext};
 
 /// Checks that a query has no such operator, at whatever depth.
 ///
@@ -40,28 +42,32 @@ pub fn refuse_special_operators(query: Doc<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Checks that the query of an upsert has no `$expr`.
+/// Checks that the query of an upsert has no `$expr`. As this is found while the query is parsed, what is wrong
+/// with the fields before it is reported first, and what is wrong behind it is not.
 ///
 /// # Errors
-/// [`code::QUERY_FEATURE_NOT_ALLOWED`].
-pub fn refuse_expr_in_upsert(query: Doc<'_>) -> Result<()> {
+/// [`code::QUERY_FEATURE_NOT_ALLOWED`]; those of the query language.
+pub fn refuse_expr_in_upsert(query: Doc<'_>, context: &ParseContext) -> Result<()> {
+    let mut before = Builder::new();
     for element in query {
-        match element.key {
-            b"$expr" => {
-                return Err(Error::new(
-                    code::QUERY_FEATURE_NOT_ALLOWED,
-                    "$expr is not allowed in the query predicate for an upsert",
-                ));
-            }
-            b"$and" | b"$or" | b"$nor" => {
-                for branch in branches(element.value()) {
-                    refuse_expr_in_upsert(branch)?;
-                }
-            }
-            _ => {}
+        if has_expr(element) {
+            Filter::parse(before.finish().doc(), context)?;
+            return Err(Error::new(
+                code::QUERY_FEATURE_NOT_ALLOWED,
+                "$expr is not allowed in the query predicate for an upsert",
+            ));
         }
+        before.append_element(element);
     }
     Ok(())
+}
+
+fn has_expr(element: Element<'_>) -> bool {
+    match element.key {
+        b"$expr" => true,
+        b"$and" | b"$or" | b"$nor" => branches(element.value()).flatten().any(has_expr),
+        _ => false,
+    }
 }
 
 /// The documents in an array of them.
@@ -90,9 +96,12 @@ mod tests {
     #[test]
     fn upserts_refuse_only_expressions() {
         let code = |query: bson::Document| {
-            refuse_expr_in_upsert(DocBuf::from_bson(&query).expect("document").doc()).err().map(|error| error.code)
+            let query = DocBuf::from_bson(&query).expect("document");
+            refuse_expr_in_upsert(query.doc(), &ParseContext::new()).err().map(|error| error.code)
         };
         assert_eq!(code(doc! {"$nor": [{"a": 1}, {"$expr": true}]}), Some(224));
         assert_eq!(code(doc! {"$jsonSchema": {}}), None);
+        assert_eq!(code(doc! {"$expr": true, "a": {"$foo": 1}}), Some(224));
+        assert_eq!(code(doc! {"a": {"$foo": 1}, "$expr": true}), Some(2));
     }
 }

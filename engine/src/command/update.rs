@@ -225,10 +225,10 @@ impl Compiled {
             }
             (document, None) => Update::parse(document, &statement.array_filters, options)?,
         };
-        let filter = Filter::parse(statement.question.filter, &context)?;
         if statement.upsert {
-            bindery_query::refuse_expr_in_upsert(statement.question.filter)?;
+            bindery_query::refuse_expr_in_upsert(statement.question.filter, &context)?;
         }
+        let filter = Filter::parse(statement.question.filter, &context)?;
         let now = Now {
             date_ms: scope.now_millis,
             timestamp: ((scope.now_millis / 1000) as u64) << 32 | request.server.next_increment(),

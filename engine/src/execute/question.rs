@@ -81,6 +81,9 @@ impl<'a> Question<'a> {
             Some(projection) => Some(Arc::new(self.shape(projection, scope, collation.clone(), sort.clone())?)),
             None => None,
         };
+        if let (Some(order), Some(shape), None) = (&sort, &shape, self.limit) {
+            sort = Some(Arc::new(Sort::clone(order).after(&shape.projection)));
+        }
         let mut hint = self.hint.map(parse_hint).transpose()?;
         if let Some(direction) = natural {
             if !matches!(hint, None | Some(Hint::Natural(_))) {

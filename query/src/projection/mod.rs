@@ -143,6 +143,14 @@ impl Projection {
         parse::excluding(paths)
     }
 
+    /// Compiles the inclusion of these paths and nothing else, not even `_id`.
+    ///
+    /// # Errors
+    /// As [`Projection::excluding`].
+    pub fn including<'p>(paths: impl IntoIterator<Item = &'p str>) -> Result<Projection> {
+        parse::including(paths)
+    }
+
     /// Writes the projected document into `out`, whose content is dropped.
     ///
     /// # Errors

@@ -77,12 +77,21 @@ pub(super) fn added_fields(spec: Doc<'_>, context: &mut expression::ParseContext
 
 /// Compiles the exclusion of paths.
 pub(super) fn excluding<'p>(paths: impl IntoIterator<Item = &'p str>) -> Result<Projection> {
+    of_paths(paths, Rest::Kept, || Child::Drop)
+}
+
+/// Compiles the inclusion of paths.
+pub(super) fn including<'p>(paths: impl IntoIterator<Item = &'p str>) -> Result<Projection> {
+    of_paths(paths, Rest::Dropped, || Child::Keep)
+}
+
+fn of_paths<'p>(paths: impl IntoIterator<Item = &'p str>, rest: Rest, child: fn() -> Child) -> Result<Projection> {
     let mut root = Node::default();
     for path in paths {
         check_path(path)?;
-        insert(&mut root, &path.split('.').collect::<Vec<_>>(), Child::Drop)?;
+        insert(&mut root, &path.split('.').collect::<Vec<_>>(), child())?;
     }
-    Ok(sealed(root, Rest::Kept))
+    Ok(sealed(root, rest))
 }
 
 fn sealed(mut root: Node, rest: Rest) -> Projection {

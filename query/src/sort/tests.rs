@@ -158,3 +158,24 @@ fn symbols_have_no_place_in_a_collation() {
     assert_eq!(code(collation.as_ref(), doc! {"a": {"b": symbol()}}), Some(201));
     assert_eq!(code(collation.as_ref(), doc! {"a": symbol()}), None);
 }
+
+#[test]
+fn a_sort_after_a_projection_sees_what_it_leaves() {
+    let docs = [doc! {"_id": 0, "b": {"b": 0}}, doc! {"_id": 1, "b": [5, {"b": 2}]}, doc! {"_id": 2, "b": {"b": 1}}];
+    let order = |projection: Document, spec: Document| {
+        let context = &mut crate::expression::ParseContext::new();
+        let language = crate::projection::Language::Find;
+        let projection = Projection::parse(buf(&projection).doc(), language, None, context).expect("projection");
+        let (sort, mut keys, mut sorter) = (sort(&spec).after(&projection), Keys::new(), Sorter::new(None, usize::MAX));
+        for document in &docs {
+            let key = sort.key(buf(document).doc(), &mut keys).expect("key").to_vec();
+            sorter.push(&key, document.get_i32("_id").expect("_id"), 0).expect("memory");
+        }
+        sorter.finish()
+    };
+    assert_eq!(order(doc! {"b.b": 1}, doc! {"b.b": 1}), [0, 2, 1]);
+    for projection in [doc! {"b": 1}, doc! {"b.b": 1, "n": "$x"}, doc! {"b.c": 0}, doc! {"b.c": 1}] {
+        assert_eq!(order(projection, doc! {"b.b": 1}), [1, 0, 2]);
+    }
+    assert_eq!(order(doc! {"b.b": 1}, doc! {"b.b": 1, "x": 1}), [1, 0, 2]);
+}
