@@ -16,6 +16,7 @@
 //! stored filter is known to be [exact](prune::Pruned::exact).
 
 pub mod attribute;
+pub mod bucket;
 mod declare;
 pub mod prune;
 
@@ -24,6 +25,7 @@ use bindery_query::filter::Filter;
 use bindery_query::sort::SortField;
 
 use attribute::Attribute;
+use bucket::Bucket;
 use prune::{Pruned, StoredOrder};
 
 /// How a collection's documents are stored.
@@ -31,10 +33,12 @@ use prune::{Pruned, StoredOrder};
 pub enum Layout {
     /// Sparse fields as an array of names and values.
     Attribute(Attribute),
+    /// Readings by meta value and span of time.
+    Bucket(Bucket),
 }
 
 impl Layout {
-    /// Reads a declaration, such as `{attribute: {...}}`.
+    /// Reads a declaration: `{attribute: {...}}`, `{bucket: {...}}` or `{subset: {...}}`.
     ///
     /// # Errors
     /// 72 for what is no declaration of one layout, 14 for options of the wrong type.
@@ -51,6 +55,7 @@ impl Layout {
         };
         match first.key_str() {
             "attribute" => Attribute::parse(options).map(Layout::Attribute),
+            "bucket" => Bucket::parse(options).map(Layout::Bucket),
             other => Err(declare::invalid(format!("there is no layout '{other}'"))),
         }
     }
@@ -59,6 +64,7 @@ impl Layout {
     pub fn name(&self) -> &'static str {
         match self {
             Layout::Attribute(_) => "attribute",
+            Layout::Bucket(_) => "bucket",
         }
     }
 
@@ -66,6 +72,7 @@ impl Layout {
     pub fn indexes(&self) -> Vec<DocBuf> {
         match self {
             Layout::Attribute(attribute) => attribute.indexes(),
+            Layout::Bucket(bucket) => bucket.indexes(),
         }
     }
 
@@ -73,6 +80,7 @@ impl Layout {
     pub fn prune(&self, filter: &Filter) -> Pruned {
         match self {
             Layout::Attribute(attribute) => attribute.prune(filter),
+            Layout::Bucket(bucket) => bucket.prune(filter),
         }
         .simplified()
     }
@@ -81,6 +89,7 @@ impl Layout {
     pub fn order(&self, fields: &[SortField]) -> StoredOrder {
         match self {
             Layout::Attribute(attribute) => attribute.order(fields),
+            Layout::Bucket(bucket) => bucket.order(fields),
         }
     }
 
@@ -88,13 +97,12 @@ impl Layout {
     pub fn index_key(&self, key: Doc<'_>) -> Option<DocBuf> {
         match self {
             Layout::Attribute(attribute) => attribute.index_key(key),
+            Layout::Bucket(bucket) => bucket.index_key(key),
         }
     }
 
     /// Whether one stored document stands for one logical document, so that unique indexes hold.
     pub fn is_one_to_one(&self) -> bool {
-        match self {
-            Layout::Attribute(_) => true,
-        }
+        !matches!(self, Layout::Bucket(_))
     }
 }

@@ -1,6 +1,7 @@
 //! `count` and `distinct` on logical documents.
 
 use bindery_document::{OwnedValue, Result};
+use bindery_patterns::Layout;
 use bindery_query::plan::Purpose;
 
 use super::source::{Asked, Source};
@@ -20,7 +21,7 @@ pub(crate) fn count(
     cx: &mut Cx<'_>,
 ) -> Result<u64> {
     let mut asked = Asked::compile(server, &collection.layout, question)?;
-    if asked.exact {
+    if asked.exact && collection.layout.is_one_to_one() {
         // What is counted is stored documents, perhaps by their index entries alone.
         asked.stored.purpose = Purpose::Count;
         let moment = collection.snapshot();
@@ -29,8 +30,16 @@ pub(crate) fn count(
     }
     let (skip, limit) = (asked.logical.skip, asked.logical.limit.unwrap_or(u64::MAX));
     let mut source = Source::open(server, collection, &asked)?;
+    let most = skip.saturating_add(limit);
     let mut found = 0;
-    while found < skip.saturating_add(limit) && source.advance(cx)? {
+    if let Layout::Bucket(bucket) = &*collection.layout {
+        while found < most && source.advance_bucket(bucket, &asked.logical.filter, cx)?.is_some_and(|n| {
+            found += n;
+            true
+        }) {}
+        return Ok(found.min(most).saturating_sub(skip));
+    }
+    while found < most && source.advance(cx)? {
         found += 1;
     }
     Ok(found.saturating_sub(skip))

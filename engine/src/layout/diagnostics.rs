@@ -2,6 +2,9 @@
 
 use bindery_document::{Builder, Doc, Result};
 
+use bindery_patterns::Layout;
+use bindery_patterns::bucket::Header;
+
 use super::{LayoutCollection, Moment};
 use crate::collection::{State, append_number};
 use crate::command::show_tree;
@@ -14,8 +17,15 @@ pub(crate) fn bytes(state: &State) -> u64 {
 }
 
 /// The number of logical documents.
-pub(crate) fn logical_count(moment: &Moment, _collection: &LayoutCollection) -> u64 {
-    moment.stored.records.len()
+pub(crate) fn logical_count(moment: &Moment, collection: &LayoutCollection) -> u64 {
+    if collection.layout.is_one_to_one() {
+        return moment.stored.records.len();
+    }
+    let (mut cursor, mut count) = (moment.stored.records.cursor(), 0);
+    while let Some((_, stored)) = cursor.next(&mut bindery_index::Untraced) {
+        count += u64::from(Header::read(Doc::from_stored(stored), false).count);
+    }
+    count
 }
 
 /// Appends `collStats`' figures: logical documents are counted, bytes are those of the stored form; indexes
@@ -89,11 +99,20 @@ pub(crate) fn validate(moment: &Moment, collection: &LayoutCollection, cx: &mut 
 /// What is stored must be what its logical documents are stored as.
 fn check_stored(_moment: &Moment, collection: &LayoutCollection, stored: Doc<'_>) -> std::result::Result<(), String> {
     match &*collection.layout {
-        bindery_patterns::Layout::Attribute(layout) => {
+        Layout::Attribute(layout) => {
             let logical = layout.unfold(stored, Vec::new());
             match layout.fold(Doc::from_stored(&logical), Vec::new()) == stored.as_bytes() {
                 true => Ok(()),
                 false => Err("is not what its logical document is stored as".to_owned()),
+            }
+        }
+        Layout::Bucket(layout) => {
+            let documents = layout.documents(stored);
+            let documents = documents.iter().map(|document| Doc::from_stored(document));
+            match layout.fold(Header::read(stored, false).id, documents) {
+                Ok(Some(bytes)) if bytes == stored.as_bytes() => Ok(()),
+                Ok(_) => Err("is not the bucket of its readings".to_owned()),
+                Err(error) => Err(format!("has a reading that belongs into no bucket: {error}")),
             }
         }
     }

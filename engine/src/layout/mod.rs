@@ -18,6 +18,7 @@
 
 mod answers;
 mod attribute;
+mod bucket;
 mod diagnostics;
 mod indexes;
 mod rows;
@@ -63,8 +64,8 @@ pub(crate) struct LayoutCollection {
     pub(crate) stored: Arc<Collection>,
     /// Held while a change to several collections becomes visible.
     moment: RwLock<()>,
-    /// Held by the one writer.
-    writer: Mutex<()>,
+    /// Held by the one writer; which buckets are open.
+    writer: Mutex<bucket::Open>,
 }
 
 /// All that is stored, at one moment.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use bindery_document::{Builder, Doc, DocBuf, Error, Result, Value, code};
 use bindery_index::RecordId;
 use bindery_patterns::Layout;
+use bindery_patterns::bucket::{Bucket, Header};
 use bindery_patterns::prune::{Pruned, StoredOrder};
 use bindery_query::filter::Filter;
 use bindery_query::plan::{Hint, Purpose, Query};
@@ -30,7 +31,7 @@ pub(crate) struct Asked {
     pub(crate) logical: Query,
     /// What finds the stored documents.
     pub(crate) stored: Query,
-    /// Whether everything that the stored question finds matches the logical filter.
+    /// Whether every logical document in what the stored question finds matches the logical filter.
     pub(crate) exact: bool,
     /// What is left to do about the order.
     pub(crate) sorting: Sorting,
@@ -60,7 +61,6 @@ impl Asked {
             ));
         }
         let Pruned { filter, exact } = layout.prune(&logical.filter);
-        let exact = exact && layout.is_one_to_one();
         let parse = |order: &DocBuf| Sort::parse(order.doc(), logical.collation.as_ref());
         let (sort, sorting) = match &logical.sort {
             None => (None, Sorting::Done),
@@ -89,7 +89,11 @@ impl Asked {
             purpose: Purpose::Documents,
         };
         let mut asked = Asked { logical, stored, exact, sorting };
-        if asked.exact && matches!(asked.sorting, Sorting::Done) {
+        if asked.stored.is_id_equality {
+            // There is one at most.
+            (asked.stored.sort, asked.sorting) = (None, Sorting::Done);
+        }
+        if asked.exact && layout.is_one_to_one() && matches!(asked.sorting, Sorting::Done) {
             asked.stored.skip = std::mem::take(&mut asked.logical.skip);
             asked.stored.limit = asked.logical.limit.take();
         }
@@ -184,8 +188,39 @@ impl Source {
                     batch.documents.push((0, 0..batch.bytes.len()));
                 }
             }
+            Layout::Bucket(bucket) => {
+                batch.bytes.clear();
+                let (documents, filter) = (&mut batch.documents, self.filter.as_deref());
+                bucket.unfold(stored, &mut batch.bytes, |ordinal, start, bytes| {
+                    match passes(filter, &bytes[start..])? {
+                        true => documents.push((ordinal, start..bytes.len())),
+                        false => bytes.truncate(start),
+                    }
+                    Ok(())
+                })?;
+            }
         }
         Ok(true)
+    }
+
+    /// Moves to the next stored bucket and gives the number of matches in it, without looking at readings where
+    /// the bucket as a whole says that all match.
+    pub(crate) fn advance_bucket(&mut self, bucket: &Bucket, filter: &Filter, cx: &mut Cx<'_>) -> Result<Option<u64>> {
+        if !self.stage.advance(&self.moment.stored, cx)? {
+            return Ok(None);
+        }
+        let stored = self.stage.document(&self.moment.stored);
+        let header = Header::read(stored, false);
+        if self.filter.is_none() || bucket.covers(filter, stored, &header) {
+            return Ok(Some(u64::from(header.count)));
+        }
+        let mut found = 0;
+        bucket.unfold(stored, &mut self.batch.bytes, |_, start, bytes| {
+            found += u64::from(filter.matches(Doc::from_stored(&bytes[start..]))?);
+            bytes.truncate(start);
+            Ok(())
+        })?;
+        Ok(Some(found))
     }
 
     /// The stored document that the walk stands on.

@@ -1,4 +1,5 @@
 //! Layouts against a plain collection: the same random operations on both, the same answers from both.
 
 mod attribute;
+mod bucket;
 mod model;

@@ -5,7 +5,7 @@ use bindery_patterns::Layout;
 use parking_lot::MutexGuard;
 
 use super::source::Place;
-use super::{LayoutCollection, attribute};
+use super::{LayoutCollection, attribute, bucket};
 use crate::collection::WriteGuard;
 use crate::trace::Cx;
 
@@ -14,14 +14,14 @@ pub(crate) struct Writer<'a> {
     collection: &'a LayoutCollection,
     /// The stored documents.
     pub(super) stored: WriteGuard<'a>,
-    _one: MutexGuard<'a, ()>,
+    open: MutexGuard<'a, bucket::Open>,
 }
 
 impl LayoutCollection {
     /// Becomes the one writer until the result is dropped.
     pub(crate) fn lock_for_writing(&self) -> Writer<'_> {
-        let one = self.writer.lock();
-        Writer { collection: self, stored: self.stored.lock_for_writing(), _one: one }
+        let open = self.writer.lock();
+        Writer { collection: self, stored: self.stored.lock_for_writing(), open }
     }
 }
 
@@ -37,6 +37,7 @@ impl<'a> Writer<'a> {
         let stored = Doc::from_stored(state.records.get(place.record_id, &mut cx.visitor)?);
         match &*self.collection.layout {
             Layout::Attribute(layout) => Some(DocBuf::from_stored(layout.unfold(stored, Vec::new()))),
+            Layout::Bucket(layout) => layout.document(stored, place.ordinal).map(DocBuf::from_stored),
         }
     }
 
@@ -48,6 +49,7 @@ impl<'a> Writer<'a> {
         let _moment = self.collection.moment.write();
         match &*self.collection.layout {
             Layout::Attribute(layout) => attribute::insert(layout, &mut self.stored, document, cx),
+            Layout::Bucket(layout) => bucket::insert(layout, &mut self.open, &mut self.stored, document, cx),
         }
     }
 
@@ -59,6 +61,7 @@ impl<'a> Writer<'a> {
         let _moment = self.collection.moment.write();
         match &*self.collection.layout {
             Layout::Attribute(layout) => attribute::replace(layout, &mut self.stored, place, new, cx),
+            Layout::Bucket(layout) => bucket::replace(layout, &mut self.open, &mut self.stored, place, new, cx),
         }
     }
 
@@ -72,6 +75,14 @@ impl<'a> Writer<'a> {
                 for place in places {
                     cx.step()?;
                     crate::write::delete(&mut self.stored, place.record_id, cx)?;
+                }
+                Ok(())
+            }
+            Layout::Bucket(layout) => {
+                for places in places.chunk_by(|a, b| a.record_id == b.record_id) {
+                    cx.step()?;
+                    let ordinals: Vec<u32> = places.iter().map(|place| place.ordinal).collect();
+                    bucket::remove(layout, &mut self.stored, places[0].record_id, &ordinals, cx)?;
                 }
                 Ok(())
             }

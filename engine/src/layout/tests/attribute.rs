@@ -104,7 +104,7 @@ impl Subject for Products {
 
 #[test]
 fn attributes_answer_as_plain_documents_do() {
-    for seed in 0..10 {
-        Model::new(&Products, seed).steps(1_000);
+    for seed in 0..20 {
+        Model::new(&Products, seed).steps(500);
     }
 }

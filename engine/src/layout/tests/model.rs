@@ -88,7 +88,11 @@ impl<'a> Model<'a> {
         self.log.push(command.to_string());
         let (plain, bound) = (self.run("plain", command.clone()), self.run("bound", command.clone()));
         let (mut a, mut b) = (comparable(&plain), comparable(&bound));
-        if command.contains_key("find") && !command.contains_key("sort") {
+        if command.contains_key("aggregate") {
+            // Of equal numbers any may stand for the group.
+            (a, b) = (with_doubles(&a), with_doubles(&b));
+        }
+        if command.contains_key("aggregate") || command.contains_key("find") && !command.contains_key("sort") {
             sort_rows(&mut a);
             sort_rows(&mut b);
         }
@@ -133,7 +137,8 @@ impl<'a> Model<'a> {
                 let is_replacement = !u.keys().next().is_some_and(|key| key.starts_with('$'));
                 let multi = multi && !is_replacement;
                 let mut q = if multi { self.subject.filter(&mut self.random) } else { self.one() };
-                let upsert = !multi && self.random.one_in(8);
+                let may_upsert = is_replacement || self.subject.ids_are_unique();
+                let upsert = !multi && may_upsert && self.random.one_in(8);
                 if upsert {
                     self.next_id += 1;
                     q = doc! {"_id": self.next_id};
@@ -178,7 +183,7 @@ impl<'a> Model<'a> {
             11 => {
                 let filter = self.subject.filter(&mut self.random);
                 let group = self.subject.group(&mut self.random);
-                let pipeline = [doc! {"$match": filter}, doc! {"$group": group}, doc! {"$sort": {"_id": 1}}];
+                let pipeline = [doc! {"$match": filter}, doc! {"$group": group}];
                 self.both(doc! {"aggregate": "c", "pipeline": pipeline.to_vec(), "cursor": {"batchSize": 1_000_000}});
             }
             _ => self.find(),
@@ -251,8 +256,14 @@ fn comparable(reply: &Document) -> Document {
     kept
 }
 
+fn with_doubles(document: &Document) -> Document {
+    document.iter().map(|(key, value)| (key.clone(), number_as_double(value))).collect()
+}
+
 fn number_as_double(value: &Bson) -> Bson {
     match value {
+        Bson::Document(document) => Bson::Document(with_doubles(document)),
+        Bson::Array(values) => Bson::Array(values.iter().map(number_as_double).collect()),
         Bson::Int32(n) => Bson::Double(f64::from(*n)),
         Bson::Int64(n) => Bson::Double(*n as f64),
         other => other.clone(),

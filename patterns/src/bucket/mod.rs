@@ -1,0 +1,78 @@
+//! The bucket layout: readings over time, bound by what they were measured on and a span of time.
+//!
+//! ```text
+//! {_id: 7, sensorId: 3, ts: 10:15, value: 20.5}                                     logical
+//! {_id, meta: 3, start: 10:00, first: 10:15, last: 10:15, count: 1, metaAt: 1,      stored
+//!  summary: {value: {min: 20.5, max: 20.5, sum: 20.5, rest: 0.0, n: 1}},
+//!  readings: [{_id: 7, ts: 10:15, value: 20.5}]}
+//! ```
+//!
+//! | field | meaning |
+//! |---|---|
+//! | `meta` | the readings' meta field, absent if they have none |
+//! | `start` | the time span's begin; with buckets by count, the earliest time |
+//! | `first`, `last` | the earliest and latest time in it |
+//! | `count` | how many readings |
+//! | `metaAt` | the place of the meta field among a reading's fields |
+//! | `summary` | for each field that has numbers: least, greatest, sum with its rounding rest, how many; `mixed` if there is anything else but null |
+//! | `readings` | what is left of the readings, in the order of their arrival; last, so that appending is cheap |
+//!
+//! A bucket holds readings whose meta field is the same to the byte and at the same place. Readings without a
+//! date in the time field are refused, as MongoDB's time series collections do.
+//!
+//! Sources: MongoDB's manual, "Bucket Pattern" and "Time Series Collections".
+
+mod fold;
+mod header;
+mod prune;
+pub mod shortcut;
+mod spec;
+mod summary;
+mod unfold;
+
+#[cfg(test)]
+mod tests;
+
+pub use fold::{Appended, Reading};
+pub use header::Header;
+pub use summary::Summary;
+
+/// What is bound into one bucket.
+#[derive(Clone, Debug)]
+pub struct Bucket {
+    time: Box<str>,
+    meta: Option<Box<str>>,
+    size: Size,
+    /// The fields that are summed up; all that have numbers, if they are not listed.
+    summarized: Option<Vec<Box<str>>>,
+}
+
+/// When a bucket is full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Size {
+    /// Readings of one span of this many milliseconds, from the epoch on.
+    Span(i64),
+    /// This many readings.
+    Count(u32),
+}
+
+/// The bytes from which on a bucket takes no more readings, whatever its span.
+pub const FULL_BYTES: usize = 1 << 20;
+
+/// Names of fields in stored documents.
+mod field {
+    pub(super) const META: &str = "meta";
+    pub(super) const START: &str = "start";
+    pub(super) const FIRST: &str = "first";
+    pub(super) const LAST: &str = "last";
+    pub(super) const COUNT: &str = "count";
+    pub(super) const META_AT: &str = "metaAt";
+    pub(super) const SUMMARY: &str = "summary";
+    pub(super) const READINGS: &str = "readings";
+    pub(super) const MIN: &str = "min";
+    pub(super) const MAX: &str = "max";
+    pub(super) const SUM: &str = "sum";
+    pub(super) const REST: &str = "rest";
+    pub(super) const N: &str = "n";
+    pub(super) const MIXED: &str = "mixed";
+}

@@ -1,0 +1,128 @@
+//! Conditions on readings as conditions on buckets.
+
+use bindery_document::{Builder, Doc, DocBuf, Kind, OwnedValue, Path, Value};
+use bindery_query::filter::{Compare, CompareOp, Filter, Membership};
+use bindery_query::sort::SortField;
+
+use super::{Bucket, Size, field};
+use crate::prune::{Pruned, StoredOrder, below_first, first_of, moved, rewrite};
+
+impl Bucket {
+    /// See [`Layout::prune`](crate::Layout::prune). Conditions on the meta field hold for a bucket exactly as
+    /// for its readings; times become bounds of the start, widened by the span, and of the first and last
+    /// time; ranges of numbers are asked of the summaries.
+    pub(crate) fn prune(&self, filter: &Filter) -> Pruned {
+        rewrite(filter, &|leaf| self.prune_leaf(leaf))
+    }
+
+    fn prune_leaf(&self, leaf: &Filter) -> Pruned {
+        let Some(path) = leaf.path() else { return Pruned::anything() };
+        let first = path.first().as_bytes();
+        if self.is_meta(first) {
+            let below = Path::parse(&format!("{}{}", field::META, below_first(path.as_str())));
+            return moved(leaf, below).map_or_else(Pruned::anything, Pruned::exact);
+        }
+        if !path.is_top_level() || first.is_empty() {
+            return Pruned::anything();
+        }
+        let condition = match leaf {
+            Filter::Compare(test) if self.is_time(first) => self.time_compare(test),
+            Filter::In(test) if self.is_time(first) => self.time_in(test),
+            Filter::Compare(test) if self.is_summarized(first) => number_compare(test),
+            _ => None,
+        };
+        condition.map_or_else(Pruned::anything, |filter| Pruned { filter, exact: false })
+    }
+
+    fn time_compare(&self, test: &Compare) -> Option<Filter> {
+        let Value::DateTime(time) = test.operand.value() else { return None };
+        let start = self.start_of(time);
+        let by_span = matches!(self.size, Size::Span(_));
+        let lower = |op: CompareOp| {
+            let mut bounds = vec![date(field::LAST, op, time)];
+            if by_span {
+                bounds.push(date(field::START, CompareOp::Gte, start));
+            }
+            bounds
+        };
+        let upper = |op: CompareOp| vec![date(field::FIRST, op, time), date(field::START, CompareOp::Lte, start)];
+        Some(Filter::And(match test.op {
+            CompareOp::Gt | CompareOp::Gte => lower(test.op),
+            CompareOp::Lt | CompareOp::Lte => upper(test.op),
+            CompareOp::Eq if by_span => vec![
+                date(field::START, CompareOp::Eq, start),
+                date(field::FIRST, CompareOp::Lte, time),
+                date(field::LAST, CompareOp::Gte, time),
+            ],
+            CompareOp::Eq => [lower(CompareOp::Gte), upper(CompareOp::Lte)].concat(),
+        }))
+    }
+
+    fn time_in(&self, test: &Membership) -> Option<Filter> {
+        let Size::Span(_) = self.size else { return None };
+        // A date equals nothing but a date.
+        let starts = test.values.iter().filter_map(|value| match value.value() {
+            Value::DateTime(time) => Some(OwnedValue::new(Value::DateTime(self.start_of(time)))),
+            _ => None,
+        });
+        Some(Filter::In(Membership::new(Path::parse(field::START), starts.collect(), Vec::new(), None)))
+    }
+
+    /// Meta fields first and then the time: buckets come in that order, and what is left to sort is what is
+    /// equal under it. The time counts only with spans, which do not overlap.
+    pub(crate) fn order(&self, fields: &[SortField]) -> StoredOrder {
+        let mut order = Builder::new();
+        for sort in fields {
+            let direction = if sort.descending { -1 } else { 1 };
+            if self.is_meta(first_of(&sort.path).as_bytes()) {
+                order.append(format!("{}{}", field::META, below_first(&sort.path)), direction);
+                continue;
+            }
+            if *sort.path == *self.time && matches!(self.size, Size::Span(_)) {
+                order.append(field::START, direction);
+            }
+            break;
+        }
+        match order.is_empty() {
+            true => StoredOrder::Any,
+            false => StoredOrder::Groups(order.finish()),
+        }
+    }
+
+    /// The meta field and the time have their equals; what is in readings has none.
+    pub(crate) fn index_key(&self, key: Doc<'_>) -> Option<DocBuf> {
+        let mut stored = Builder::new();
+        for part in key {
+            let path = part.key_str();
+            if self.is_meta(first_of(path).as_bytes()) && !path.ends_with("$**") {
+                stored.append_bytes(format!("{}{}", field::META, below_first(path)).as_bytes(), part.kind, part.bytes);
+            } else if path == &*self.time && part.kind != Kind::String {
+                stored.append_bytes(field::START.as_bytes(), part.kind, part.bytes);
+            } else {
+                return None;
+            }
+        }
+        Some(stored.finish())
+    }
+}
+
+fn date(name: &str, op: CompareOp, time: i64) -> Filter {
+    Filter::Compare(Compare::new(Path::parse(name), op, OwnedValue::new(Value::DateTime(time)), None))
+}
+
+/// A bucket has a number in a range only if its bounds allow it, or if its summary does not say all.
+fn number_compare(test: &Compare) -> Option<Filter> {
+    let operand = test.operand.value();
+    if !operand.kind().is_number() || operand.as_f64().is_none_or(f64::is_nan) {
+        return None;
+    }
+    let name = test.path.first();
+    let at = |part: &str| Path::parse(&format!("{}.{name}.{part}", field::SUMMARY));
+    let bound = |part: &str, op: CompareOp| Filter::Compare(Compare::new(at(part), op, test.operand.clone(), None));
+    let within = match test.op {
+        CompareOp::Gt | CompareOp::Gte => bound(field::MAX, test.op),
+        CompareOp::Lt | CompareOp::Lte => bound(field::MIN, test.op),
+        CompareOp::Eq => Filter::And(vec![bound(field::MIN, CompareOp::Lte), bound(field::MAX, CompareOp::Gte)]),
+    };
+    Some(Filter::Or(vec![within, Filter::Exists(at(field::MIXED))]))
+}
