@@ -33,10 +33,12 @@ pub(crate) fn count(
     let most = skip.saturating_add(limit);
     let mut found = 0;
     if let Layout::Bucket(bucket) = &*collection.layout {
-        while found < most && source.advance_bucket(bucket, &asked.logical.filter, cx)?.is_some_and(|n| {
-            found += n;
-            true
-        }) {}
+        while found < most
+            && source.advance_bucket(bucket, &asked.logical.filter, cx)?.is_some_and(|n| {
+                found += n;
+                true
+            })
+        {}
         return Ok(found.min(most).saturating_sub(skip));
     }
     while found < most && source.advance(cx)? {

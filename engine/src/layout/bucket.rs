@@ -184,8 +184,10 @@ pub(super) fn remove(
     let stored = read(guard, record_id, cx);
     let stored = Doc::from_stored(&stored);
     let documents = (0u32..).zip(layout.documents(stored));
-    let kept: Vec<Vec<u8>> =
-        documents.filter(|(ordinal, _)| ordinals.binary_search(ordinal).is_err()).map(|(_, document)| document).collect();
+    let kept: Vec<Vec<u8>> = documents
+        .filter(|(ordinal, _)| ordinals.binary_search(ordinal).is_err())
+        .map(|(_, document)| document)
+        .collect();
     rewrite(layout, guard, record_id, &Header::read(stored, false), &kept, cx)
 }
 
