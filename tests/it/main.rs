@@ -5,10 +5,12 @@
 
 mod administration;
 mod answer;
+mod bad_input;
 mod compare;
 mod conformance;
 mod corpus;
 mod differential;
 mod extjson;
 mod server;
+mod snapshots;
 mod wire;
