@@ -58,8 +58,10 @@ fn engine(c: &mut Criterion) {
     let (collection, flat) = load();
     {
         let mut group = c.benchmark_group("find by _id");
-        let map: BTreeMap<Vec<u8>, Vec<u8>> =
-            in_row(&flat).enumerate().map(|(nth, d)| ((nth as i64).to_be_bytes().to_vec(), d.as_bytes().to_vec())).collect();
+        let map: BTreeMap<Vec<u8>, Vec<u8>> = in_row(&flat)
+            .enumerate()
+            .map(|(nth, d)| ((nth as i64).to_be_bytes().to_vec(), d.as_bytes().to_vec()))
+            .collect();
         let mut next = ids();
         group.bench_function("BTreeMap and copy", |b| {
             b.iter(|| next.next().and_then(|id| map.get(id.to_be_bytes().as_slice())).map(|d| black_box(d.clone())));
@@ -67,7 +69,9 @@ fn engine(c: &mut Criterion) {
         drop(map);
         let mut next = ids();
         group.bench_function("Collection::find_one", |b| {
-            b.iter(|| collection.find_one(doc! { "_id": next.next().unwrap_or(0) }).run().expect("found").map(black_box));
+            b.iter(|| {
+                collection.find_one(doc! { "_id": next.next().unwrap_or(0) }).run().expect("found").map(black_box)
+            });
         });
         group.finish();
     }
@@ -112,9 +116,15 @@ fn engine(c: &mut Criterion) {
         let all: Vec<Document> = (0..10_000).map(|n| doc! { "_id": n, "customer": n * 7 % 1_000 }).collect();
         orders.insert_many(&all).expect("orders");
         group.bench_function("10,000 finds by _id", |b| {
-            b.iter(|| (0..10_000).filter_map(|n| customers.find_one(doc! { "_id": n * 7 % 1_000 }).run().expect("found")).count());
+            b.iter(|| {
+                (0..10_000)
+                    .filter_map(|n| customers.find_one(doc! { "_id": n * 7 % 1_000 }).run().expect("found"))
+                    .count()
+            });
         });
-        let stages = || [doc! { "$lookup": { "from": "customers", "localField": "customer", "foreignField": "_id", "as": "c" } }];
+        let stages = || {
+            [doc! { "$lookup": { "from": "customers", "localField": "customer", "foreignField": "_id", "as": "c" } }]
+        };
         group.bench_function("$lookup of 10,000 orders", |b| {
             b.iter(|| orders.aggregate(stages()).run().expect("joined").count());
         });

@@ -140,9 +140,13 @@ fn wrong_commands_are_refused_with_mongodbs_codes() {
 fn a_refused_write_of_many_leaves_what_came_before_and_nothing_of_its_own() {
     let db = holding();
     run(&db, &doc! { "createIndexes": "u", "indexes": [{ "key": { "k": 1 }, "name": "k", "unique": true }] });
-    let reply = run(&db, &doc! { "insert": "u", "documents": [{ "_id": 1, "k": 1 }, { "_id": 2, "k": 1 }, { "_id": 3, "k": 3 }] });
+    let reply = run(
+        &db,
+        &doc! { "insert": "u", "documents": [{ "_id": 1, "k": 1 }, { "_id": 2, "k": 1 }, { "_id": 3, "k": 3 }] },
+    );
     assert_eq!(reply.get_i32("n").ok(), Some(1));
-    let reply = run(&db, &doc! { "insert": "u", "documents": [{ "_id": 2, "k": 1 }, { "_id": 3, "k": 3 }], "ordered": false });
+    let reply =
+        run(&db, &doc! { "insert": "u", "documents": [{ "_id": 2, "k": 1 }, { "_id": 3, "k": 3 }], "ordered": false });
     assert_eq!(reply.get_i32("n").ok(), Some(1));
     let reply = run(&db, &doc! { "update": "u", "updates": [{ "q": { "_id": 3 }, "u": { "$set": { "k": 1 } } }] });
     assert_eq!(reply.get_i32("nModified").ok(), Some(0));

@@ -82,8 +82,12 @@ fn readers_beside_a_writer_never_see_half_of_a_write() {
         for _ in 0..2 {
             scope.spawn(|| {
                 while !done.load(Ordering::Acquire) {
-                    let seen: Vec<Document> =
-                        collection.find(doc! { "a": { "$gte": 0 } }).run().expect("cursor").collect::<Result<_, _>>().expect("documents");
+                    let seen: Vec<Document> = collection
+                        .find(doc! { "a": { "$gte": 0 } })
+                        .run()
+                        .expect("cursor")
+                        .collect::<Result<_, _>>()
+                        .expect("documents");
                     assert_eq!(seen.len(), 200, "each document once, however its key moves");
                     for d in seen {
                         let (a, b) = (d.get_i32("a").expect("a"), d.get_i32("b").expect("b"));
