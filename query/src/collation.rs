@@ -4,8 +4,8 @@
 //! checks, and then orders strings or writes sort keys whose byte order is the same. The rules and tables
 //! are those of ICU4X (Unicode CLDR). [`locale`] says which locales MongoDB has.
 //!
-//! What cannot be had is refused with code 2: the search tailorings (`@collation=search`), and
-//! `backwards` in locales with a tailoring of their own.
+//! What cannot be had is refused with code 2: six locales without tables, the search tailorings
+//! (`@collation=search`), and `backwards` in locales with a tailoring of their own.
 //!
 //! Source: MongoDB's manual, "Collation".
 

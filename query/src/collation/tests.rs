@@ -75,6 +75,8 @@ fn malformed_collations_are_refused_with_their_codes() {
     assert_eq!(code(doc! {"locale": "en", "version": "58.1"}), 161);
     assert_eq!(code(doc! {"locale": "en", "caseFirst": "upper", "strength": 2}), 2);
     assert_eq!(code(doc! {"locale": "es", "backwards": true}), 2);
+    assert_eq!(code(doc! {"locale": "yi"}), 2);
+    assert_eq!(code(doc! {"locale": "en@collation=search"}), 2);
 }
 
 #[test]
