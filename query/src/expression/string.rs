@@ -1,6 +1,6 @@
 //! Strings: joining, case, length, parts, searching, trimming, replacing.
 
-use bindery_document::{Builder, Result, Text, Value};
+use bindery_document::{Builder, Result, Text, Value, validate};
 
 use super::array::bound;
 use super::registry::{Arity, Entry, Field, Folding, Named};
@@ -50,6 +50,12 @@ fn concat<'a>(scope: &Scope<'a>, operands: &'a [Node]) -> Result<Val<'a>> {
             Some(bytes) => joined.extend_from_slice(bytes),
             None => return fail(16702, format!("$concat takes strings, not {}", type_name(&value))),
         }
+    }
+    if joined.len() >= validate::MAX_DOCUMENT_BYTES {
+        return fail(
+            16493,
+            format!("$concat would make a string of {} bytes, which no document can hold", joined.len()),
+        );
     }
     Ok(text_of(joined))
 }
