@@ -1,6 +1,6 @@
 //! Arrays: size, elements, parts, joining, searching, ranges.
 
-use bindery_document::{Builder, Doc, Result, Value};
+use bindery_document::{Builder, Doc, Kind, Result, Value};
 
 use super::registry::{Arity, Entry, Folding};
 use super::{Node, Scope, Val, array_items, fail, type_name};
@@ -15,7 +15,7 @@ pub(super) const OPERATORS: &[Entry] = &[
     Entry::variadic("$slice", Arity::Between(2, 3), slice),
     Entry::unary("$reverseArray", reverse_array),
     Entry::binary("$in", is_in),
-    Entry::variadic("$indexOfArray", Arity::Between(2, 4), index_of_array),
+    Entry::variadic("$indexOfArray", Arity::Between(2, 4), index_of_array).simplify(check_index_of_array),
     Entry::variadic("$range", Arity::Between(2, 3), range),
 ];
 
@@ -180,6 +180,18 @@ fn index_of_array<'a>(scope: &Scope<'a>, operands: &'a [Node]) -> Result<Val<'a>
     Ok(Val::from(place.map_or(-1, |(index, _)| index as i32)))
 }
 
+/// A constant first operand is looked at before the first document comes.
+fn check_index_of_array(operands: &mut Vec<Node>) -> Result<Option<Node>> {
+    if let Some(Node::Constant(Some(array))) = operands.first()
+        && !matches!(array.kind(), Kind::Array | Kind::Null | Kind::Undefined)
+        && !operands.iter().all(Node::is_constant)
+    {
+        let found = array.kind().alias();
+        return fail(50809, format!("$indexOfArray's first argument must be an array, not {found}"));
+    }
+    Ok(None)
+}
+
 /// A start or an end of the searches `$indexOf...`.
 pub(super) fn bound(name: &str, which: &str, scope: &Scope<'_>, operand: Option<&Node>) -> Result<Option<usize>> {
     let Some(operand) = operand else {
@@ -205,12 +217,15 @@ fn range<'a>(scope: &Scope<'a>, operands: &'a [Node]) -> Result<Val<'a>> {
     let [start, end, rest @ ..] = operands else {
         return Err(super::fold::wrong_operands("$range"));
     };
-    let start = range_number(scope, start, 34443, 34444, "starting value")?;
-    let end = range_number(scope, end, 34445, 34446, "ending value")?;
-    let step = match rest.first() {
+    // All are evaluated before the first is looked at.
+    let (start, end) = (start.evaluate(scope)?, end.evaluate(scope)?);
+    let step = rest.first().map(|step| step.evaluate(scope)).transpose()?;
+    let start = range_number(&start, 34443, 34444, "starting value")?;
+    let end = range_number(&end, 34445, 34446, "ending value")?;
+    let step = match &step {
         None => 1,
         Some(step) => {
-            let step = range_number(scope, step, 34447, 34448, "step")?;
+            let step = range_number(step, 34447, 34448, "step")?;
             if step == 0 {
                 return fail(34449, "$range's step must not be zero");
             }
@@ -233,10 +248,9 @@ fn range<'a>(scope: &Scope<'a>, operands: &'a [Node]) -> Result<Val<'a>> {
 /// The most bytes that `$range` may give.
 const MEMORY_LIMIT: usize = 100 << 20;
 
-fn range_number<'a>(scope: &Scope<'a>, operand: &'a Node, type_code: i32, value_code: i32, what: &str) -> Result<i32> {
-    let value = operand.evaluate(scope)?;
+fn range_number(value: &Val<'_>, type_code: i32, value_code: i32, what: &str) -> Result<i32> {
     if !value.get().is_some_and(|v| v.kind().is_number()) {
-        return fail(type_code, format!("$range's {what} must be a number, not {}", type_name(&value)));
+        return fail(type_code, format!("$range's {what} must be a number, not {}", type_name(value)));
     }
     match value.get().and_then(|v| v.as_exact_i64()).and_then(|n| i32::try_from(n).ok()) {
         Some(n) => Ok(n),

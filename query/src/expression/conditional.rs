@@ -2,6 +2,7 @@
 
 use bindery_document::{Result, Value};
 
+use super::fold::fold;
 use super::registry::{Arity, Entry, Field, Folding, Function, Named};
 use super::{Node, Operator, ParseContext, Scope, Val, fail, parse};
 
@@ -21,7 +22,7 @@ static COND_FIELDS: Named = Named {
 };
 
 static COND_NAMED: Entry =
-    Entry { name: "$cond", arity: Arity::Exactly(3), function: Function::Named(&COND_FIELDS), folding: Folding::Never };
+    Entry { name: "$cond", arity: Arity::Exactly(3), function: Function::Named(&COND_FIELDS), folding: Folding::Never, simplify: None };
 
 /// Both forms become the one with places.
 fn parse_cond(argument: Value<'_>, ctx: &mut ParseContext) -> Result<Node> {
@@ -126,18 +127,30 @@ impl Operator for Switch {
     }
 
     fn operands_mut(&mut self) -> Vec<&mut Node> {
-        // A branch behind a constant false case is never folded, so that its errors never show.
-        let live = self.branches.iter_mut().filter(|(case, _)| !is_constantly(case, false));
-        live.flat_map(|(case, then)| [case, then]).chain(&mut self.default).collect()
+        // They are folded in an order of their own below.
+        Vec::new()
     }
 
     fn simplify(&mut self) -> Result<Option<Node>> {
-        self.branches.retain(|(case, _)| !is_constantly(case, false));
-        if let Some(at) = self.branches.iter().position(|(case, _)| is_constantly(case, true)) {
-            let (_, then) = self.branches.remove(at);
-            self.branches.truncate(at);
-            self.default = Some(then);
+        if let Some(default) = &mut self.default {
+            fold(default)?;
         }
+        let mut live = Vec::new();
+        for (mut case, mut then) in std::mem::take(&mut self.branches) {
+            fold(&mut case)?;
+            // Behind a case that is never true nothing is folded, so that its errors never show.
+            if is_constantly(&case, false) {
+                continue;
+            }
+            fold(&mut then)?;
+            if is_constantly(&case, true) {
+                // Nor are the branches behind one that is always true.
+                self.default = Some(then);
+                break;
+            }
+            live.push((case, then));
+        }
+        self.branches = live;
         if !self.branches.is_empty() {
             return Ok(None);
         }

@@ -5,7 +5,7 @@
 
 use bindery_document::{Error, Result, code, doc};
 
-use super::registry::{Folding, Function};
+use super::registry::{Entry, Folding, Function};
 use super::{Node, Scope};
 
 pub(crate) fn fold(expression: &mut Node) -> Result<()> {
@@ -31,19 +31,29 @@ pub(crate) fn fold(expression: &mut Node) -> Result<()> {
             for operand in operands.iter_mut() {
                 fold(operand)?;
             }
-            if entry.folding == Folding::Never {
-                return Ok(());
+            if matches!(entry.folding, Folding::Associative | Folding::Commutative) {
+                flatten(entry, operands);
             }
-            if !operands.iter().all(Node::is_constant) {
-                if let Function::Variadic(function) = entry.function {
-                    let evaluate =
-                        |run: &[Node]| Ok(Node::Constant(function(&Scope::new(doc::EMPTY), run)?.to_owned_value()));
-                    match entry.folding {
-                        Folding::Associative => fold_neighbours(operands, evaluate)?,
-                        Folding::Commutative => gather_constants(operands, evaluate)?,
-                        Folding::Whole | Folding::Never => {}
-                    }
+            let all_constant = operands.iter().all(Node::is_constant);
+            if let (Function::Variadic(function), false) = (&entry.function, all_constant) {
+                let evaluate =
+                    |run: &[Node]| Ok(Node::Constant(function(&Scope::new(doc::EMPTY), run)?.to_owned_value()));
+                match entry.folding {
+                    Folding::Associative => fold_neighbours(operands, evaluate)?,
+                    Folding::Commutative => gather_constants(operands, evaluate)?,
+                    Folding::Whole | Folding::Never => {}
                 }
+            }
+            if let Some(simplify) = entry.simplify {
+                let mut list = std::mem::take(operands).into_vec();
+                let simpler = simplify(&mut list)?;
+                *operands = list.into_boxed_slice();
+                if let Some(simpler) = simpler {
+                    *expression = simpler;
+                    return Ok(());
+                }
+            }
+            if entry.folding == Folding::Never || !all_constant {
                 return Ok(());
             }
         }
@@ -68,6 +78,22 @@ pub(crate) fn fold(expression: &mut Node) -> Result<()> {
     let value = expression.evaluate(&Scope::new(doc::EMPTY))?.to_owned_value();
     *expression = Node::Constant(value);
     Ok(())
+}
+
+/// Takes the operands of an operator inside one of its own kind into the outer one.
+fn flatten(entry: &'static Entry, operands: &mut Box<[Node]>) {
+    let is_nested = |operand: &Node| matches!(operand, Node::Call { entry: inner, .. } if std::ptr::eq(*inner, entry));
+    if !operands.iter().any(is_nested) {
+        return;
+    }
+    let mut flat = Vec::new();
+    for operand in std::mem::take(operands) {
+        match operand {
+            Node::Call { entry: inner, operands } if std::ptr::eq(inner, entry) => flat.extend(operands),
+            other => flat.push(other),
+        }
+    }
+    *operands = flat.into_boxed_slice();
 }
 
 /// Evaluates runs of two and more constant neighbours.

@@ -227,7 +227,8 @@ impl Operator for GetField {
     }
 
     fn operands_mut(&mut self) -> Vec<&mut Node> {
-        vec![&mut self.input]
+        // MongoDB folds nothing below this operator.
+        Vec::new()
     }
 }
 
@@ -282,13 +283,13 @@ fn parse_changed_field(
 impl Operator for SetField {
     fn evaluate<'a>(&'a self, scope: &Scope<'a>) -> Result<Val<'a>> {
         let input = self.input.evaluate(scope)?;
-        let value = self.value.evaluate(scope)?;
         if input.is_nullish() {
             return Ok(Val::NULL);
         }
         let Some(Value::Document(doc)) = input.get() else {
             return fail(4_161_105, format!("$setField's input must be a document, not {}", type_name(&input)));
         };
+        let value = self.value.evaluate(scope)?;
         let mut builder = Builder::new();
         let mut found = false;
         for element in doc {
@@ -315,6 +316,7 @@ impl Operator for SetField {
     }
 
     fn operands_mut(&mut self) -> Vec<&mut Node> {
-        vec![&mut self.input, &mut self.value]
+        // MongoDB folds nothing below this operator.
+        Vec::new()
     }
 }

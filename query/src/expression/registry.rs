@@ -11,7 +11,12 @@ pub(crate) struct Entry {
     pub(crate) arity: Arity,
     pub(crate) function: Function,
     pub(crate) folding: Folding,
+    /// Looks at the folded operands, before constants are evaluated.
+    pub(crate) simplify: Option<Simplify>,
 }
+
+/// A simpler expression for folded operands, if there is one. Fails for constant operands that cannot be right.
+pub(crate) type Simplify = fn(&mut Vec<Node>) -> Result<Option<Node>>;
 
 impl std::fmt::Debug for Entry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -90,25 +95,34 @@ pub(crate) enum Folding {
 
 impl Entry {
     pub(crate) const fn unary(name: &'static str, function: Unary) -> Entry {
-        Entry { name, arity: Arity::Exactly(1), function: Function::Unary(function), folding: Folding::Whole }
+        Entry { name, arity: Arity::Exactly(1), function: Function::Unary(function), folding: Folding::Whole, simplify: None }
     }
     pub(crate) const fn binary(name: &'static str, function: Binary) -> Entry {
-        Entry { name, arity: Arity::Exactly(2), function: Function::Binary(function), folding: Folding::Whole }
+        Entry { name, arity: Arity::Exactly(2), function: Function::Binary(function), folding: Folding::Whole, simplify: None }
     }
     pub(crate) const fn ternary(name: &'static str, function: Ternary) -> Entry {
-        Entry { name, arity: Arity::Exactly(3), function: Function::Ternary(function), folding: Folding::Whole }
+        Entry { name, arity: Arity::Exactly(3), function: Function::Ternary(function), folding: Folding::Whole, simplify: None }
     }
     pub(crate) const fn variadic(name: &'static str, arity: Arity, function: Variadic) -> Entry {
-        Entry { name, arity, function: Function::Variadic(function), folding: Folding::Whole }
+        Entry { name, arity, function: Function::Variadic(function), folding: Folding::Whole, simplify: None }
     }
     pub(crate) const fn named(name: &'static str, named: &'static Named) -> Entry {
-        Entry { name, arity: Arity::Any, function: Function::Named(named), folding: Folding::Whole }
+        Entry { name, arity: Arity::Any, function: Function::Named(named), folding: Folding::Whole, simplify: None }
     }
     pub(crate) const fn parsed(name: &'static str, parse: fn(Value<'_>, &mut ParseContext) -> Result<Node>) -> Entry {
-        Entry { name, arity: Arity::Any, function: Function::Parsed(parse), folding: Folding::Never }
+        Entry { name, arity: Arity::Any, function: Function::Parsed(parse), folding: Folding::Never, simplify: None }
     }
     pub(crate) const fn folding(self, folding: Folding) -> Entry {
-        Entry { name: self.name, arity: self.arity, function: self.function, folding }
+        Entry { name: self.name, arity: self.arity, function: self.function, folding, simplify: self.simplify }
+    }
+    pub(crate) const fn simplify(self, simplify: Simplify) -> Entry {
+        Entry {
+            name: self.name,
+            arity: self.arity,
+            function: self.function,
+            folding: self.folding,
+            simplify: Some(simplify),
+        }
     }
 }
 

@@ -57,26 +57,29 @@ fn to_place<'a>(name: &str, scope: &Scope<'a>, operands: &'a [Node], mode: Round
         return Err(super::fold::wrong_operands(name));
     };
     let value = number.evaluate(scope)?;
-    let place = match rest.first() {
-        None => None,
-        Some(place) => Some(place.evaluate(scope)?),
-    };
-    if value.is_nullish() || place.as_ref().is_some_and(Val::is_nullish) {
+    if value.is_nullish() {
         return Ok(Val::NULL);
     }
     let Some(number) = value.get().and_then(|v| Number::of(&v)) else {
         return fail(51081, format!("{name} takes numbers, not {}", type_name(&value)));
     };
+    let place = match rest.first() {
+        None => None,
+        Some(place) => Some(place.evaluate(scope)?),
+    };
+    if place.as_ref().is_some_and(Val::is_nullish) {
+        return Ok(Val::NULL);
+    }
     let place = match &place {
         None => 0,
         Some(place) => read_place(name, place)?,
     };
     Ok(Val::from(match number {
         Number::Decimal(d) => Number::Decimal(match d.class() {
-            DecimalClass::Finite { exponent, .. } => {
+            DecimalClass::Finite { .. } => {
                 let quantized = quantize(d, -place, mode);
-                // A number without so many places is as it was.
-                if quantized.is_nan() || exponent > -place && place > 0 { keep(d, place, quantized) } else { quantized }
+                // A number that cannot have so many places is as it was.
+                if quantized.is_nan() { d } else { quantized }
             }
             _ => d,
         }),
@@ -85,10 +88,6 @@ fn to_place<'a>(name: &str, scope: &Scope<'a>, operands: &'a [Node], mode: Round
         Number::Int(n) => round_integer(name, i64::from(n), place, mode, Width::Int)?,
         Number::Long(n) => round_integer(name, n, place, mode, Width::Long)?,
     }))
-}
-
-fn keep(d: Decimal, _place: i32, quantized: Decimal) -> Decimal {
-    if quantized.is_nan() { d } else { quantized }
 }
 
 fn read_place(name: &str, place: &Val<'_>) -> Result<i32> {

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use bindery_document::{Result, Value};
+use bindery_document::{Kind, Result, Value};
 
 use super::array::array_of;
 use super::registry::{Arity, Entry, Folding};
@@ -12,8 +12,8 @@ pub(super) const OPERATORS: &[Entry] = &[
     Entry::variadic("$setUnion", Arity::Any, set_union).folding(Folding::Commutative),
     Entry::variadic("$setIntersection", Arity::Any, set_intersection).folding(Folding::Commutative),
     Entry::binary("$setDifference", set_difference),
-    Entry::variadic("$setEquals", Arity::AtLeast(2, 17045), set_equals),
-    Entry::binary("$setIsSubset", set_is_subset),
+    Entry::variadic("$setEquals", Arity::AtLeast(2, 17045), set_equals).simplify(check_set_equals),
+    Entry::binary("$setIsSubset", set_is_subset).simplify(check_set_is_subset),
     Entry::unary("$allElementsTrue", all_elements_true),
     Entry::unary("$anyElementTrue", any_element_true),
 ];
@@ -121,6 +121,44 @@ fn set_is_subset<'a>(scope: &Scope<'a>, left: Val<'a>, right: Val<'a>) -> Result
     };
     Ok(Val::from(items.iter().all(|item| contains(scope, &set, &item.value()))))
 }
+
+/// The type of a constant that is no array.
+fn constant_no_array(operand: &Node) -> Option<&'static str> {
+    match operand {
+        Node::Constant(None) => Some("missing"),
+        Node::Constant(Some(value)) => (value.kind() != Kind::Array).then_some(value.kind().alias()),
+        _ => None,
+    }
+}
+
+fn check_set_equals(operands: &mut Vec<Node>) -> Result<Option<Node>> {
+    match operands.iter().find_map(constant_no_array) {
+        Some(found) => fail(5_887_502, format!("$setEquals takes arrays, not {found}")),
+        None => Ok(None),
+    }
+}
+
+/// A constant array on the right is another operator to MongoDB, with another code.
+fn check_set_is_subset(operands: &mut Vec<Node>) -> Result<Option<Node>> {
+    let [left, right] = &operands[..] else {
+        return Ok(None);
+    };
+    if left.is_constant() || !right.is_constant() {
+        return Ok(None);
+    }
+    if let Some(found) = constant_no_array(right) {
+        return fail(17311, format!("$setIsSubset takes arrays, not {found} second"));
+    }
+    let operands = std::mem::take(operands).into_boxed_slice();
+    Ok(Some(Node::Call { entry: &SUBSET_OF_CONSTANT, operands }))
+}
+
+static SUBSET_OF_CONSTANT: Entry = Entry::binary("$setIsSubset", |scope, left, right| {
+    if array_items(&left).is_none() {
+        return fail(17310, format!("$setIsSubset takes arrays, not {} first", type_name(&left)));
+    }
+    set_is_subset(scope, left, right)
+});
 
 fn all_elements_true<'a>(_: &Scope<'a>, array: Val<'a>) -> Result<Val<'a>> {
     match array_items(&array) {

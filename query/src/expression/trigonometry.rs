@@ -6,8 +6,8 @@ use super::arithmetic::numeric_operand;
 use super::decimal::arithmetic;
 use super::decimal::elementary::{self, Elementary};
 use super::number::{Number, Width};
-use super::registry::Entry;
-use super::{Scope, Val, fail, type_name};
+use super::registry::{Arity, Entry};
+use super::{Node, Scope, Val, fail, type_name};
 
 pub(super) const OPERATORS: &[Entry] = &[
     Entry::unary("$sin", |_, v| apply("$sin", &v, Domain::Finite, f64::sin, Elementary::Sin)),
@@ -22,7 +22,7 @@ pub(super) const OPERATORS: &[Entry] = &[
     Entry::unary("$asinh", |_, v| apply("$asinh", &v, Domain::All, f64::asinh, Elementary::Asinh)),
     Entry::unary("$acosh", |_, v| apply("$acosh", &v, Domain::FromOne, f64::acosh, Elementary::Acosh)),
     Entry::unary("$atanh", |_, v| apply("$atanh", &v, Domain::Unit, f64::atanh, Elementary::Atanh)),
-    Entry::binary("$atan2", atan2),
+    Entry::variadic("$atan2", Arity::Exactly(2), atan2),
     Entry::unary("$degreesToRadians", degrees_to_radians),
     Entry::unary("$radiansToDegrees", radians_to_degrees),
 ];
@@ -76,13 +76,19 @@ fn apply<'a>(
     })
 }
 
-fn atan2<'a>(_: &Scope<'a>, y: Val<'a>, x: Val<'a>) -> Result<Val<'a>> {
+/// The first operand is looked at before the second is evaluated.
+fn atan2<'a>(scope: &Scope<'a>, operands: &'a [Node]) -> Result<Val<'a>> {
+    let [y, x] = operands else {
+        return Err(super::fold::wrong_operands("$atan2"));
+    };
+    let y = y.evaluate(scope)?;
     if y.is_nullish() {
         return Ok(Val::NULL);
     }
     let Some(ordinate) = y.get().and_then(|v| Number::of(&v)) else {
         return fail(51044, format!("$atan2 takes numbers, not {}", type_name(&y)));
     };
+    let x = x.evaluate(scope)?;
     if x.is_nullish() {
         return Ok(Val::NULL);
     }

@@ -27,9 +27,15 @@ static FIELDS: Named = Named {
 
 fn date_diff<'a>(scope: &Scope<'a>, operands: &'a [Option<Node>]) -> Result<Val<'a>> {
     let start = named(scope, operands, 0)?;
+    if start.is_nullish() {
+        return Ok(Val::NULL);
+    }
     let end = named(scope, operands, 1)?;
+    if end.is_nullish() {
+        return Ok(Val::NULL);
+    }
     let unit = named(scope, operands, 2)?;
-    if start.is_nullish() || end.is_nullish() || unit.is_nullish() {
+    if unit.is_nullish() {
         return Ok(Val::NULL);
     }
     let unit = read::unit("$dateDiff", &unit)?;

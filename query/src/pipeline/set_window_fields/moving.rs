@@ -369,19 +369,25 @@ fn exp_moving_avg(input: &Expression, alpha: Alpha, partition: &Partition<'_>) -
     for value in &values {
         let Some(number) = value.as_ref().and_then(|v| Number::of(&v.value())) else {
             // What is no number leaves the average as it is.
-            results.push(average.map(owned));
+            results.push(average.map(as_average));
             continue;
         };
         let next = match average {
-            // An average is a double or a decimal, from the first value on.
-            None if number.width() == Width::Decimal => number,
-            None => Number::Double(number.to_f64()),
+            None => number,
             Some(previous) => weigh(number, previous, alpha),
         };
         average = Some(next);
-        results.push(Some(owned(next)));
+        results.push(average.map(as_average));
     }
     Ok(results)
+}
+
+/// An average is a double or a decimal, from the first value on.
+fn as_average(number: Number) -> OwnedValue {
+    match number {
+        Number::Decimal(_) => owned(number),
+        other => OwnedValue::new(Value::Double(other.to_f64())),
+    }
 }
 
 fn weigh(newest: Number, previous: Number, alpha: Alpha) -> Number {
