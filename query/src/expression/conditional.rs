@@ -21,8 +21,13 @@ static COND_FIELDS: Named = Named {
     function: |_, _| Ok(Val::NULL),
 };
 
-static COND_NAMED: Entry =
-    Entry { name: "$cond", arity: Arity::Exactly(3), function: Function::Named(&COND_FIELDS), folding: Folding::Never, simplify: None };
+static COND_NAMED: Entry = Entry {
+    name: "$cond",
+    arity: Arity::Exactly(3),
+    function: Function::Named(&COND_FIELDS),
+    folding: Folding::Never,
+    simplify: None,
+};
 
 /// Both forms become the one with places.
 fn parse_cond(argument: Value<'_>, ctx: &mut ParseContext) -> Result<Node> {

@@ -95,13 +95,31 @@ pub(crate) enum Folding {
 
 impl Entry {
     pub(crate) const fn unary(name: &'static str, function: Unary) -> Entry {
-        Entry { name, arity: Arity::Exactly(1), function: Function::Unary(function), folding: Folding::Whole, simplify: None }
+        Entry {
+            name,
+            arity: Arity::Exactly(1),
+            function: Function::Unary(function),
+            folding: Folding::Whole,
+            simplify: None,
+        }
     }
     pub(crate) const fn binary(name: &'static str, function: Binary) -> Entry {
-        Entry { name, arity: Arity::Exactly(2), function: Function::Binary(function), folding: Folding::Whole, simplify: None }
+        Entry {
+            name,
+            arity: Arity::Exactly(2),
+            function: Function::Binary(function),
+            folding: Folding::Whole,
+            simplify: None,
+        }
     }
     pub(crate) const fn ternary(name: &'static str, function: Ternary) -> Entry {
-        Entry { name, arity: Arity::Exactly(3), function: Function::Ternary(function), folding: Folding::Whole, simplify: None }
+        Entry {
+            name,
+            arity: Arity::Exactly(3),
+            function: Function::Ternary(function),
+            folding: Folding::Whole,
+            simplify: None,
+        }
     }
     pub(crate) const fn variadic(name: &'static str, arity: Arity, function: Variadic) -> Entry {
         Entry { name, arity, function: Function::Variadic(function), folding: Folding::Whole, simplify: None }
