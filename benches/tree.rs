@@ -121,7 +121,7 @@ fn lookup(c: &mut Criterion) {
         let mut probes = Probes::of(&set);
         let map = map_of(&set.keys);
         group.bench_function("btreemap", |b| {
-            b.iter(|| probes.take().iter().filter(|key| map.get(&key[..]).is_some()).count());
+            b.iter(|| probes.take().iter().filter(|key| map.contains_key(&key[..])).count());
         });
         drop(map);
         let mut tree = tree_of(&set.keys);

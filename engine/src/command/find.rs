@@ -163,7 +163,7 @@ fn open(request: &Request<'_>, name: &str, args: &FindArgs<'_>, cx: &mut Cx<'_>)
                 return Err(not_capped(&request.namespace(name)));
             }
             // Only the order of insertion can be followed; a hint of another leaves a cursor of what is there.
-            if args.tailable && !args.question.hint.is_some_and(|hint| !is_forward_natural(&hint)) {
+            if args.tailable && args.question.hint.is_none_or(|hint| is_forward_natural(&hint)) {
                 return Ok(Some(Box::new(TailRows::open(request.server, collection, &args.question)?)));
             }
             Ok(Some(Box::new(FindRows::open(request.server, state, &args.question, cx)?)))

@@ -48,6 +48,9 @@ enum Shape {
     Empty,
 }
 
+/// The low and the high end of a stretch of the index; none where it is open.
+type Ends<'a> = (Option<&'a [u8]>, Option<&'a [u8]>);
+
 /// What an entry is to the bounds.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
@@ -115,7 +118,7 @@ impl KeyRange {
     }
 
     /// The two ends in key order, if the range is contiguous; for counting without looking.
-    pub(super) fn contiguous_ends(&self) -> Option<(Option<&[u8]>, Option<&[u8]>)> {
+    pub(super) fn contiguous_ends(&self) -> Option<Ends<'_>> {
         match &self.shape {
             Shape::Contiguous { start, end } if self.backward => Some((end.as_deref(), start.as_deref())),
             Shape::Contiguous { start, end } => Some((start.as_deref(), end.as_deref())),

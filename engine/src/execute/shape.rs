@@ -8,13 +8,12 @@ use crate::trace::Cx;
 
 pub(crate) struct Skip {
     pub(super) input: Stage,
-    pub(super) count: u64,
     left: u64,
 }
 
 impl Skip {
     pub(super) fn new(input: Stage, count: u64) -> Skip {
-        Skip { input, count, left: count }
+        Skip { input, left: count }
     }
 
     pub(super) fn advance(&mut self, state: &State, stats: &mut StageStats, cx: &mut Cx<'_>) -> Result<bool> {
@@ -31,13 +30,12 @@ impl Skip {
 
 pub(crate) struct Limit {
     pub(super) input: Stage,
-    pub(super) count: u64,
     left: u64,
 }
 
 impl Limit {
     pub(super) fn new(input: Stage, count: u64) -> Limit {
-        Limit { input, count, left: count }
+        Limit { input, left: count }
     }
 
     pub(super) fn advance(&mut self, state: &State, _stats: &mut StageStats, cx: &mut Cx<'_>) -> Result<bool> {

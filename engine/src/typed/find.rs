@@ -45,7 +45,7 @@ impl Options {
 
 macro_rules! options {
     ($($(#[$doc:meta])* $name:ident: $type:ty => |$options:ident, $value:ident| $set:expr;)*) => {
-        $($(#[$doc])* #[must_use] pub fn $name(mut self, $value: $type) -> Self {
+        $($(#[$doc])* pub fn $name(mut self, $value: $type) -> Self {
             let $options = &mut self.options;
             $set;
             self

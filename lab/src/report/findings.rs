@@ -90,10 +90,10 @@ fn of_schema(naive: &SchemaFigures, schema: &SchemaFigures) -> Vec<Finding> {
         }
     }
     for (before, after) in naive.questions.iter().zip(&schema.questions) {
-        if let (Some(before_latency), Some(latency)) = (before.latency, after.latency) {
-            if latency.first_quartile_us > before_latency.third_quartile_us {
-                note(Kind::Slower, &after.name, before_latency.median_us, latency.median_us, SLOWER);
-            }
+        if let (Some(before_latency), Some(latency)) = (before.latency, after.latency)
+            && latency.first_quartile_us > before_latency.third_quartile_us
+        {
+            note(Kind::Slower, &after.name, before_latency.median_us, latency.median_us, SLOWER);
         }
         let examined = |figures: &QuestionFigures| figures.keys_examined + figures.documents_examined;
         note(Kind::ExaminesMore, &after.name, examined(before), examined(after), GREW);

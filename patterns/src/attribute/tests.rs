@@ -12,7 +12,7 @@ fn layout() -> Attribute {
 }
 
 fn documents() -> Vec<DocBuf> {
-    let documents = vec![
+    let documents = [
         doc! {},
         doc! {"_id": 1},
         doc! {"_id": 1, "name": "x"},

@@ -11,7 +11,7 @@ impl Attribute {
         let mut attributes: Vec<Attributed<'_>> = Vec::new();
         let is_array = |field: &Element<'_>| field.kind == Kind::Array && field.key == self.path.as_bytes();
         if let Some(array) = stored.iter().find(is_array) {
-            attributes.extend(Doc::from_stored(array.bytes).iter().map(|entry| Attributed::read(entry)));
+            attributes.extend(Doc::from_stored(array.bytes).iter().map(Attributed::read));
         }
         let mut attributes = attributes.into_iter().peekable();
         let kept = stored.iter().filter(|field| !is_array(field));

@@ -15,7 +15,7 @@ fn at(millis: i64) -> Bson {
 }
 
 fn readings() -> Vec<DocBuf> {
-    let readings = vec![
+    let readings = [
         doc! {"_id": 1, "s": 3, "t": at(3_600_100), "v": 5},
         doc! {"_id": 2, "s": 3, "t": at(3_600_000), "v": 2.5, "w": "x"},
         doc! {"_id": 3, "s": 3, "t": at(7_199_999), "v": Bson::Int64(7), "x": {"y": [1]}},

@@ -118,7 +118,7 @@ pub fn check_variable_name(name: &str) -> Result<()> {
     let Some(&first) = name.as_bytes().first() else {
         return fail("is empty; variables need a name");
     };
-    if !(first.is_ascii_lowercase() || !first.is_ascii()) {
+    if !first.is_ascii_lowercase() && first.is_ascii() {
         return fail("starts with an invalid character for a user variable name");
     }
     check_variable_rest(name)

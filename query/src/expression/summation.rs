@@ -78,7 +78,7 @@ impl Summation {
     }
 
     /// The sum as a decimal.
-    pub(crate) fn to_decimal(&self) -> Decimal {
+    pub(crate) fn to_decimal(self) -> Decimal {
         let doubles = if self.sum.is_finite() {
             arithmetic::add(from_f64_34(self.sum), from_f64_34(self.addend))
         } else {

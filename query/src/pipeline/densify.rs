@@ -316,10 +316,7 @@ impl DensifyStream {
                 self.sequences.len() - 1
             }
         };
-        loop {
-            let Some(sequence) = self.sequences.get(place) else {
-                break;
-            };
+        while let Some(sequence) = self.sequences.get(place) {
             let next = sequence.next.clone();
             match scope.compare(&next.value(), &position.value()) {
                 Ordering::Less if self.is_wanted(&next.value()) => {

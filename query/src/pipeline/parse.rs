@@ -112,10 +112,19 @@ fn parse_stage(stage: Element<'_>, context: &mut ParseContext, place: Place, sta
         }
         b"$facet" => Stage::Facet(Arc::new(facet::parse(argument, context)?)),
         b"$bucketAuto" => Stage::BucketAuto(Arc::new(bucket_auto::parse(argument, context)?)),
-        b"$bucket" => return Ok(stages.extend(bucket::parse(argument, context)?)),
-        b"$sortByCount" => return Ok(stages.extend(sort_by_count::parse(argument, context)?)),
+        b"$bucket" => {
+            stages.extend(bucket::parse(argument, context)?);
+            return Ok(());
+        }
+        b"$sortByCount" => {
+            stages.extend(sort_by_count::parse(argument, context)?);
+            return Ok(());
+        }
         b"$setWindowFields" => Stage::SetWindowFields(Arc::new(set_window_fields::parse(argument, context)?)),
-        b"$fill" => return Ok(stages.extend(fill::parse(argument, context)?)),
+        b"$fill" => {
+            stages.extend(fill::parse(argument, context)?);
+            return Ok(());
+        }
         b"$densify" => Stage::Densify(Arc::new(densify::parse(argument)?)),
         b"$sample" => Stage::Sample(sample::parse(argument)?),
         b"$redact" => Stage::Redact(Arc::new(redact::parse(argument, context)?)),

@@ -57,7 +57,7 @@ fn scan_direction(access: &Access, sort: &Sort) -> Option<ScanDirection> {
     for (position, (path, intervals)) in access.fields.iter().enumerate() {
         let Some(next) = wanted.peek() else { break };
         if *next.path == **path {
-            if access.multikey[position] && !(is_whole(intervals) && !shares_array_with_bounds(access, position)) {
+            if access.multikey[position] && (!is_whole(intervals) || shares_array_with_bounds(access, position)) {
                 return None;
             }
             let against = access.descending[position] != next.descending;

@@ -249,7 +249,8 @@ impl<'w> Walk<'w> {
     fn computed(&mut self, child: &Child, key: &[u8]) -> Result<()> {
         match child {
             Child::Computed(expression) => {
-                if !expression.append_to(key, &self.input.scope, &mut self.out)? {
+                let is_there = expression.append_to(key, &self.input.scope, &mut self.out)?;
+                if !is_there {
                     self.leave_slot(key);
                 }
             }

@@ -184,7 +184,7 @@ fn expression(random: &mut Random, docs: &[Document]) -> Document {
     } else if random.chance(90) {
         doc! { "$literal": operand(random, docs, &name) }.into()
     } else {
-        Bson::Array(array(random, 0)).into()
+        Bson::Array(array(random, 0))
     };
     doc! { "$expr": { operator: [format!("${name}"), right] } }
 }

@@ -624,7 +624,7 @@ fn month_number(word: &str) -> Option<i64> {
     let matches = |name: &&str| {
         **name == *word || word.len() == 3 && name.starts_with(word) || word == "sept" && name.starts_with("sep")
     };
-    MONTHS.iter().position(|name| matches(&name)).map(|place| place as i64 + 1)
+    MONTHS.iter().position(matches).map(|place| place as i64 + 1)
 }
 
 fn week_day(word: &str) -> Option<i64> {

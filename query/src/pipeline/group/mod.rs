@@ -213,8 +213,7 @@ impl GroupStream {
                     let values: Vec<Val<'_>> =
                         fields.iter().map(|(_, expression)| expression.evaluate(&scope)).collect::<Result<_>>()?;
                     let one = values.len() == 1;
-                    let value =
-                        |v: &Val<'_>| if one { Some(v.or_null()).map(OwnedValue::new) } else { v.to_owned_value() };
+                    let value = |v: &Val<'_>| if one { Some(OwnedValue::new(v.or_null())) } else { v.to_owned_value() };
                     for v in &values {
                         let held = if one { Some(v.or_null()) } else { v.get() };
                         canonical_key::append_maybe(held, collation, &mut key);
