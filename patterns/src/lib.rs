@@ -19,6 +19,7 @@ pub mod attribute;
 pub mod bucket;
 mod declare;
 pub mod prune;
+pub mod subset;
 
 use bindery_document::{Doc, DocBuf, Error, Result, Value, code};
 use bindery_query::filter::Filter;
@@ -27,6 +28,7 @@ use bindery_query::sort::SortField;
 use attribute::Attribute;
 use bucket::Bucket;
 use prune::{Pruned, StoredOrder};
+use subset::Subset;
 
 /// How a collection's documents are stored.
 #[derive(Clone, Debug)]
@@ -35,6 +37,8 @@ pub enum Layout {
     Attribute(Attribute),
     /// Readings by meta value and span of time.
     Bucket(Bucket),
+    /// The first of a parent's children with it, all of them beside.
+    Subset(Subset),
 }
 
 impl Layout {
@@ -56,6 +60,7 @@ impl Layout {
         match first.key_str() {
             "attribute" => Attribute::parse(options).map(Layout::Attribute),
             "bucket" => Bucket::parse(options).map(Layout::Bucket),
+            "subset" => Subset::parse(options).map(Layout::Subset),
             other => Err(declare::invalid(format!("there is no layout '{other}'"))),
         }
     }
@@ -65,6 +70,7 @@ impl Layout {
         match self {
             Layout::Attribute(_) => "attribute",
             Layout::Bucket(_) => "bucket",
+            Layout::Subset(_) => "subset",
         }
     }
 
@@ -73,6 +79,7 @@ impl Layout {
         match self {
             Layout::Attribute(attribute) => attribute.indexes(),
             Layout::Bucket(bucket) => bucket.indexes(),
+            Layout::Subset(_) => Vec::new(),
         }
     }
 
@@ -81,6 +88,7 @@ impl Layout {
         match self {
             Layout::Attribute(attribute) => attribute.prune(filter),
             Layout::Bucket(bucket) => bucket.prune(filter),
+            Layout::Subset(subset) => subset.prune(filter),
         }
         .simplified()
     }
@@ -90,6 +98,7 @@ impl Layout {
         match self {
             Layout::Attribute(attribute) => attribute.order(fields),
             Layout::Bucket(bucket) => bucket.order(fields),
+            Layout::Subset(subset) => subset.order(fields),
         }
     }
 
@@ -98,6 +107,7 @@ impl Layout {
         match self {
             Layout::Attribute(attribute) => attribute.index_key(key),
             Layout::Bucket(bucket) => bucket.index_key(key),
+            Layout::Subset(subset) => subset.index_key(key),
         }
     }
 

@@ -104,7 +104,7 @@ pub(super) fn db_stats(request: &Request<'_>, _cx: &mut Cx<'_>) -> Result<Builde
                 let moment = layout.snapshot();
                 collections += 1;
                 objects += layout::logical_count(&moment, layout);
-                for (_, state) in moment.parts() {
+                for (_, state) in layout.parts(&moment) {
                     data += state.records.data_bytes();
                     storage += state.records.stats().bytes();
                     indexes += state.indexes.len() as u64;
@@ -170,7 +170,7 @@ pub(super) fn validate(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder
                 request,
                 name,
                 layout::logical_count(&moment, &collection),
-                &moment.parts(),
+                &collection.parts(&moment),
                 &found,
             ));
         }

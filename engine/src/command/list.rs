@@ -89,7 +89,7 @@ fn entry_bytes(entry: &Entry) -> u64 {
             let state = collection.snapshot();
             state.records.stats().bytes() + state.indexes.iter().map(|index| index.tree.stats().bytes()).sum::<u64>()
         }
-        Entry::Layout(layout) => layout.snapshot().parts().iter().map(|(_, state)| layout::bytes(state)).sum(),
+        Entry::Layout(layout) => layout.parts(&layout.snapshot()).iter().map(|(_, state)| layout::bytes(state)).sum(),
         Entry::View(_) => 0,
     }
 }

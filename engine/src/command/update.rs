@@ -274,6 +274,11 @@ impl Compiled {
         self.update.apply(document, matched, self.now, buffer)
     }
 
+    /// Whether the update has a positional `$`, so that what the filter matched in an array counts.
+    pub(crate) fn needs_position(&self) -> bool {
+        self.update.needs_position()
+    }
+
     /// The document that the filter and the update describe, for an upsert.
     ///
     /// # Errors

@@ -2,6 +2,7 @@
 
 use bindery_document::{OwnedValue, Result};
 use bindery_patterns::Layout;
+use bindery_patterns::subset::shortcut::Need;
 use bindery_query::plan::Purpose;
 
 use super::source::{Asked, Source};
@@ -29,7 +30,8 @@ pub(crate) fn count(
         return run_count(&mut stage, &moment.stored, cx);
     }
     let (skip, limit) = (asked.logical.skip, asked.logical.limit.unwrap_or(u64::MAX));
-    let mut source = Source::open(server, collection, &asked)?;
+    let need = asked.need(&collection.layout, Need::Nothing);
+    let mut source = Source::open(server, collection, &asked, need)?;
     let most = skip.saturating_add(limit);
     let mut found = 0;
     if let Layout::Bucket(bucket) = &*collection.layout {
@@ -59,5 +61,9 @@ pub(crate) fn distinct(
     cx: &mut Cx<'_>,
 ) -> Result<Vec<OwnedValue>> {
     let collation = question.collation(None)?;
-    distinct_of_rows(&mut LayoutRows::open(server, collection, question)?, key, collation.as_ref(), cx)
+    let need = match &*collection.layout {
+        Layout::Subset(subset) if key.split('.').next() != Some(subset.array()) => Need::Nothing,
+        _ => Need::All,
+    };
+    distinct_of_rows(&mut LayoutRows::open_for(server, collection, question, need)?, key, collation.as_ref(), cx)
 }

@@ -5,7 +5,7 @@ use bindery_document::{Builder, Doc, Result};
 use bindery_patterns::Layout;
 use bindery_patterns::bucket::Header;
 
-use super::{LayoutCollection, Moment};
+use super::{LayoutCollection, Moment, subset};
 use crate::collection::{State, append_number};
 use crate::command::show_tree;
 use crate::trace::Cx;
@@ -32,7 +32,7 @@ pub(crate) fn logical_count(moment: &Moment, collection: &LayoutCollection) -> u
 /// of a side collection are named with its suffix.
 pub(crate) fn show_stats(reply: &mut Builder, collection: &LayoutCollection, scale: u64) {
     let moment = collection.snapshot();
-    let parts = moment.parts();
+    let parts = collection.parts(&moment);
     let sum = |figure: &dyn Fn(&State) -> u64| parts.iter().map(|(_, state)| figure(state)).sum::<u64>();
     let count = logical_count(&moment, collection);
     let size = sum(&|state| state.records.data_bytes());
@@ -81,28 +81,39 @@ fn each_index(parts: &[(String, &State)], mut show: impl FnMut(&str, &crate::col
 /// Only when the time limit ends the walk; faults are the result.
 pub(crate) fn validate(moment: &Moment, collection: &LayoutCollection, cx: &mut Cx<'_>) -> Result<Vec<Fault>> {
     let mut faults = Vec::new();
-    for (suffix, state) in moment.parts() {
+    for (suffix, state) in collection.parts(moment) {
         for fault in write::validate(state, cx)? {
             faults.push(Fault { index: fault.index.map(|name| format!("{name}{suffix}")), message: fault.message });
         }
     }
     let mut cursor = moment.stored.records.cursor();
+    let mut children = 0;
     while let Some((record_id, stored)) = cursor.next(&mut cx.visitor) {
         cx.step()?;
-        if let Err(message) = check_stored(moment, collection, Doc::from_stored(stored)) {
-            faults.push(Fault { index: None, message: format!("{record_id:?}: {message}") });
+        match check_stored(moment, collection, Doc::from_stored(stored), cx) {
+            Ok(n) => children += n,
+            Err(message) => faults.push(Fault { index: None, message: format!("{record_id:?}: {message}") }),
         }
+    }
+    let found = moment.side.as_ref().map_or(0, |side| side.records.len());
+    if children != found {
+        faults.push(Fault { index: None, message: format!("there are {found} children, but parents of {children}") });
     }
     Ok(faults)
 }
 
-/// What is stored must be what its logical documents are stored as.
-fn check_stored(_moment: &Moment, collection: &LayoutCollection, stored: Doc<'_>) -> std::result::Result<(), String> {
+/// What is stored must be what its logical documents are stored as. Gives how many children are its own.
+fn check_stored(
+    moment: &Moment,
+    collection: &LayoutCollection,
+    stored: Doc<'_>,
+    cx: &mut Cx<'_>,
+) -> std::result::Result<u64, String> {
     match &*collection.layout {
         Layout::Attribute(layout) => {
             let logical = layout.unfold(stored, Vec::new());
             match layout.fold(Doc::from_stored(&logical), Vec::new()) == stored.as_bytes() {
-                true => Ok(()),
+                true => Ok(0),
                 false => Err("is not what its logical document is stored as".to_owned()),
             }
         }
@@ -110,22 +121,29 @@ fn check_stored(_moment: &Moment, collection: &LayoutCollection, stored: Doc<'_>
             let documents = layout.documents(stored);
             let documents = documents.iter().map(|document| Doc::from_stored(document));
             match layout.fold(Header::read(stored, false).id, documents) {
-                Ok(Some(bytes)) if bytes == stored.as_bytes() => Ok(()),
+                Ok(Some(bytes)) if bytes == stored.as_bytes() => Ok(0),
                 Ok(_) => Err("is not the bucket of its readings".to_owned()),
                 Err(error) => Err(format!("has a reading that belongs into no bucket: {error}")),
             }
         }
+        Layout::Subset(layout) => match &moment.side {
+            Some(side) => subset::check(layout, side, stored, cx),
+            None => Err("has no side collection".to_owned()),
+        },
     }
 }
 
 /// Rebuilds all records and indexes at full fill; gives the bytes before and after.
 pub(crate) fn compact(collection: &LayoutCollection, cx: &mut Cx<'_>) -> (u64, u64) {
     let writer = collection.lock_for_writing();
-    let guard = &writer.stored;
-    let before = bytes(&guard.peek());
-    let mut compacted = State::clone(&guard.peek());
-    compacted.compact(cx);
-    let after = bytes(&compacted);
-    *guard.change().get() = compacted;
+    let (mut before, mut after) = (0, 0);
+    for guard in std::iter::once(&writer.stored).chain(&writer.side) {
+        before += bytes(&guard.peek());
+        // The work is done on a copy, so that readers go on meanwhile.
+        let mut compacted = State::clone(&guard.peek());
+        compacted.compact(cx);
+        after += bytes(&compacted);
+        *guard.change().get() = compacted;
+    }
     (before, after)
 }

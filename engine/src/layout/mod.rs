@@ -24,6 +24,7 @@ mod indexes;
 mod rows;
 mod source;
 mod statements;
+mod subset;
 mod writer;
 
 #[cfg(test)]
@@ -33,6 +34,7 @@ use std::sync::Arc;
 
 use bindery_document::{Builder, Doc, DocBuf, Error, Result, Value, code};
 use bindery_patterns::Layout;
+use bindery_index::Records;
 use parking_lot::{Mutex, RwLock};
 
 use crate::collection::{Collection, CollectionOptions, Index, IndexSpec, State};
@@ -62,6 +64,8 @@ pub(crate) struct LayoutCollection {
     pub(crate) options: Arc<CollectionOptions>,
     /// The stored documents.
     pub(crate) stored: Arc<Collection>,
+    /// The children, for a layout that keeps them apart.
+    pub(crate) side: Option<Arc<Collection>>,
     /// Held while a change to several collections becomes visible.
     moment: RwLock<()>,
     /// Held by the one writer; which buckets are open.
@@ -72,6 +76,7 @@ pub(crate) struct LayoutCollection {
 #[derive(Clone)]
 pub(crate) struct Moment {
     pub(crate) stored: Arc<State>,
+    pub(crate) side: Option<Arc<State>>,
 }
 
 impl LayoutCollection {
@@ -101,7 +106,16 @@ impl LayoutCollection {
                 change.get().indexes.push(Index::new(IndexSpec::plain(key))?);
             }
         }
+        let side = match &layout {
+            Layout::Subset(subset) => {
+                let index = Index::new(IndexSpec::plain(subset.side_index()))?;
+                let state = State { records: Records::new(), indexes: vec![index], options: Arc::default() };
+                Some(Arc::new(Collection::new(new_collection(server, CollectionOptions::default())?.uuid, state)))
+            }
+            Layout::Attribute(_) | Layout::Bucket(_) => None,
+        };
         Ok(LayoutCollection {
+            side,
             uuid: new_collection(server, CollectionOptions::default())?.uuid,
             layout: Arc::new(layout),
             declaration: DocBuf::from(declaration),
@@ -121,6 +135,7 @@ impl LayoutCollection {
             declaration: self.declaration.clone(),
             options: Arc::clone(&self.options),
             stored: Arc::new(self.stored.fork()),
+            side: self.side.as_ref().map(|side| Arc::new(side.fork())),
             moment: RwLock::default(),
             writer: Mutex::default(),
         }
@@ -129,15 +144,30 @@ impl LayoutCollection {
     /// All that is stored, as it is now.
     pub(crate) fn snapshot(&self) -> Moment {
         let _whole = self.moment.read();
-        Moment { stored: self.stored.snapshot() }
+        Moment { stored: self.stored.snapshot(), side: self.side.as_ref().map(|side| side.snapshot()) }
     }
 
     /// The plain collection behind `<name>.$stored` and what follows it.
     pub(crate) fn stored_form(&self, suffix: &str) -> Option<Arc<Collection>> {
         match suffix {
             "" => Some(Arc::clone(&self.stored)),
-            _ => None,
+            suffix => self.side.clone().filter(|_| suffix == self.side_suffix()),
         }
+    }
+
+    /// What the side collection's name ends in, after `$stored`.
+    fn side_suffix(&self) -> String {
+        match &*self.layout {
+            Layout::Subset(subset) => format!(".{}", subset.array()),
+            Layout::Attribute(_) | Layout::Bucket(_) => String::new(),
+        }
+    }
+
+    /// All that is stored, each part with what its name adds to the stored collection's.
+    pub(crate) fn parts<'m>(&self, moment: &'m Moment) -> Vec<(String, &'m State)> {
+        let mut parts = vec![(String::new(), &*moment.stored)];
+        parts.extend(moment.side.as_ref().map(|side| (self.side_suffix(), &**side)));
+        parts
     }
 
     /// Appends the options as `listCollections` shows them.
@@ -149,13 +179,6 @@ impl LayoutCollection {
     /// The number of indexes that stored documents have from the start; they cannot be dropped.
     pub(crate) fn fixed_indexes(&self) -> usize {
         1 + self.layout.indexes().len()
-    }
-}
-
-impl Moment {
-    /// The parts, each with what its name adds to the collection's.
-    pub(crate) fn parts(&self) -> Vec<(String, &State)> {
-        vec![(String::new(), &*self.stored)]
     }
 }
 

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use bindery_document::{Builder, Doc, DocBuf, Result};
 use bindery_index::keygen::Keys;
+use bindery_patterns::Layout;
+use bindery_patterns::subset::shortcut::Need;
 use bindery_query::filter::Filter;
 use bindery_query::plan::Shape;
 use bindery_query::sort::{SORT_MEMORY_BYTES, Sort, Sorter};
@@ -44,8 +46,26 @@ impl LayoutRows {
     /// # Errors
     /// What the languages and the planner say.
     pub(crate) fn open(server: &Inner, collection: &LayoutCollection, question: &Question<'_>) -> Result<LayoutRows> {
+        let need = match &*collection.layout {
+            Layout::Subset(subset) => subset.need_of_projection(question.projection),
+            Layout::Attribute(_) | Layout::Bucket(_) => Need::All,
+        };
+        LayoutRows::open_for(server, collection, question, need)
+    }
+
+    /// As [`LayoutRows::open`], for who needs only this much of a subset's array in the results.
+    ///
+    /// # Errors
+    /// What the languages and the planner say.
+    pub(crate) fn open_for(
+        server: &Inner,
+        collection: &LayoutCollection,
+        question: &Question<'_>,
+        need: Need,
+    ) -> Result<LayoutRows> {
         let asked = Asked::compile(server, &collection.layout, question)?;
-        let source = Source::open(server, collection, &asked)?;
+        let need = asked.need(&collection.layout, need);
+        let source = Source::open(server, collection, &asked, need)?;
         let order = match (&asked.logical.sort, asked.sorting) {
             (None, _) | (_, Sorting::Done) => None,
             (Some(sort), sorting) => Some(Order {
@@ -76,7 +96,7 @@ impl LayoutRows {
         let question = Question::new(bindery_document::doc::EMPTY);
         let mut asked = Asked::compile(server, &collection.layout, &question)?;
         asked.stored.filter = Arc::new(collection.layout.prune(filter).filter);
-        let source = Source::open(server, collection, &asked)?;
+        let source = Source::open(server, collection, &asked, Need::All)?;
         Ok(LayoutRows { source, order: None, skip: 0, limit: None, shape: None, shown: None, show_record_id: false })
     }
 

@@ -8,12 +8,13 @@ use bindery_document::{Builder, Doc, DocBuf, Error, Result, Value, code};
 use bindery_index::RecordId;
 use bindery_patterns::Layout;
 use bindery_patterns::bucket::{Bucket, Header};
+use bindery_patterns::subset::shortcut::Need;
 use bindery_patterns::prune::{Pruned, StoredOrder};
 use bindery_query::filter::Filter;
 use bindery_query::plan::{Hint, Purpose, Query};
 use bindery_query::sort::Sort;
 
-use super::{LayoutCollection, Moment};
+use super::{LayoutCollection, Moment, subset};
 use crate::database::Inner;
 use crate::execute::{Question, Stage, build, choose};
 use crate::trace::Cx;
@@ -100,6 +101,18 @@ impl Asked {
         Ok(asked)
     }
 
+    /// How much of a subset's array is needed to answer; the rest of a document is always read.
+    pub(crate) fn need(&self, layout: &Layout, projection: Need) -> Need {
+        let Layout::Subset(subset) = layout else { return Need::All };
+        let sorts = self.logical.sort.as_ref().is_some_and(|sort| {
+            sort.fields().iter().any(|field| field.path.split('.').next() == Some(subset.array()))
+        });
+        match sorts || subset.is_asked_by(&self.logical.filter) {
+            true => Need::All,
+            false => projection,
+        }
+    }
+
     /// Appends what the layout made of the question, for `explain`. Its plan counts stored documents.
     pub(crate) fn show(&self, layout: &str, out: &mut Builder) {
         let open = out.open_document("layout");
@@ -126,6 +139,8 @@ pub(crate) struct Source {
     stage: Stage,
     /// What is still to be asked of unfolded documents.
     filter: Option<Arc<Filter>>,
+    /// How much of a subset's array is asked for.
+    need: Need,
     /// The matches in the present stored document.
     batch: Batch,
     current: usize,
@@ -144,12 +159,12 @@ impl Source {
     ///
     /// # Errors
     /// What the planner says.
-    pub(crate) fn open(server: &Inner, collection: &LayoutCollection, asked: &Asked) -> Result<Source> {
+    pub(crate) fn open(server: &Inner, collection: &LayoutCollection, asked: &Asked, need: Need) -> Result<Source> {
         let moment = collection.snapshot();
         let stage = build(&moment.stored, choose(&moment.stored, &asked.stored, server.planner)?.winner);
         let filter = (!asked.exact).then(|| Arc::clone(&asked.logical.filter));
         let layout = Arc::clone(&collection.layout);
-        Ok(Source { layout, moment, stage, filter, batch: Batch::default(), current: 0 })
+        Ok(Source { layout, moment, stage, filter, need, batch: Batch::default(), current: 0 })
     }
 
     /// Moves to the next logical document; false at the end.
@@ -184,6 +199,13 @@ impl Source {
         match &*self.layout {
             Layout::Attribute(attribute) => {
                 batch.bytes = attribute.unfold(stored, std::mem::take(&mut batch.bytes));
+                if passes(self.filter.as_deref(), &batch.bytes)? {
+                    batch.documents.push((0, 0..batch.bytes.len()));
+                }
+            }
+            Layout::Subset(layout) => {
+                let (side, bytes) = (self.moment.side.as_ref(), std::mem::take(&mut batch.bytes));
+                batch.bytes = subset::unfold(layout, side, stored, self.need, bytes, cx)?;
                 if passes(self.filter.as_deref(), &batch.bytes)? {
                     batch.documents.push((0, 0..batch.bytes.len()));
                 }
@@ -257,7 +279,7 @@ pub(crate) fn matching_places(
     question: &Question<'_>,
     cx: &mut Cx<'_>,
 ) -> Result<Vec<Place>> {
-    let mut rows = super::LayoutRows::open(server, collection, question)?;
+    let mut rows = super::LayoutRows::open_for(server, collection, question, Need::Nothing)?;
     let mut places = Vec::new();
     while rows.advance_unshaped(cx)? {
         places.extend(rows.place());

@@ -6,6 +6,8 @@
 use std::cmp::Reverse;
 
 use bindery_document::{Doc, DocBuf, OwnedValue, Result, Value};
+use bindery_patterns::Layout;
+use bindery_patterns::subset::shortcut::Need;
 use bindery_query::plan::Shape;
 
 use super::source::{Place, matching_places};
@@ -38,11 +40,16 @@ pub(crate) fn update(
         outcome.upserted = Some(upsert(request, &mut writer, &compiled, bypass, cx)?.0);
         return Ok(());
     }
-    places.sort_unstable_by_key(|place| (place.record_id, Reverse(place.ordinal)));
+    if !collection.layout.is_one_to_one() {
+        places.sort_unstable_by_key(|place| (place.record_id, Reverse(place.ordinal)));
+    }
     let mut buffer = Vec::new();
     for place in places {
         cx.step()?;
-        let modified = apply(&mut writer, place, &compiled, bypass, &mut buffer, cx)?;
+        let modified = match apply_around(&mut writer, place, statement, &compiled, bypass, &mut buffer, cx)? {
+            Some(modified) => modified,
+            None => apply(&mut writer, place, &compiled, bypass, &mut buffer, cx)?,
+        };
         outcome.matched += 1;
         outcome.modified += u64::from(modified);
     }
@@ -58,7 +65,7 @@ fn apply(
     buffer: &mut Vec<u8>,
     cx: &mut Cx<'_>,
 ) -> Result<bool> {
-    let Some(before) = writer.read(place, cx) else { return Ok(false) };
+    let Some(before) = writer.read(place, cx)? else { return Ok(false) };
     let applied = compiled.apply_to(before.doc(), buffer)?;
     if applied.modified {
         let after = Doc::from_stored(buffer);
@@ -68,6 +75,33 @@ fn apply(
         writer.replace(place, after, cx)?;
     }
     Ok(applied.modified)
+}
+
+/// As [`apply`], without a subset's children, for an update that leaves them alone or only adds to them; `None`
+/// if it must have them, and nothing is changed then.
+fn apply_around(
+    writer: &mut Writer<'_>,
+    place: Place,
+    statement: &Statement<'_>,
+    compiled: &Compiled,
+    bypass: bool,
+    buffer: &mut Vec<u8>,
+    cx: &mut Cx<'_>,
+) -> Result<Option<bool>> {
+    let collection = writer.collection();
+    let Layout::Subset(layout) = &*collection.layout else { return Ok(None) };
+    let validates = !bypass && collection.options.validator.is_some();
+    let push = layout.push_of(&statement.update);
+    if validates || compiled.needs_position() || push.is_none() && layout.is_touched_by(&statement.update) {
+        return Ok(None);
+    }
+    let Some(before) = writer.read_for(place, Need::Nothing, cx)? else { return Ok(Some(false)) };
+    let applied = compiled.apply_to(before.doc(), buffer)?;
+    if !applied.modified {
+        return Ok(push.is_none().then_some(false));
+    }
+    let done = writer.replace_around(layout, place, Doc::from_stored(buffer), push.as_ref(), cx)?;
+    Ok(done.then_some(true))
 }
 
 /// Inserts the document that a statement describes; gives its `_id` and itself.
@@ -131,7 +165,7 @@ pub(crate) fn find_and_modify(
         let value = if arguments.new { Some(shape(document.doc())?) } else { None };
         return Ok(ModifyOutcome { n: 1, updated_existing: Some(false), upserted: Some(id), value });
     };
-    let before = writer.read(place, cx).unwrap_or_default();
+    let before = writer.read(place, cx)?.unwrap_or_default();
     // Shaped before anything changes, so that a projection that fails changes nothing.
     let shaped = shape(before.doc())?;
     match compiled {

@@ -3,3 +3,4 @@
 mod attribute;
 mod bucket;
 mod model;
+mod subset;

@@ -2,10 +2,12 @@
 
 use bindery_document::{Doc, DocBuf, Result};
 use bindery_patterns::Layout;
+use bindery_patterns::subset::Subset;
+use bindery_patterns::subset::shortcut::{Need, Push};
 use parking_lot::MutexGuard;
 
 use super::source::Place;
-use super::{LayoutCollection, attribute, bucket};
+use super::{LayoutCollection, attribute, bucket, subset};
 use crate::collection::WriteGuard;
 use crate::trace::Cx;
 
@@ -14,6 +16,8 @@ pub(crate) struct Writer<'a> {
     collection: &'a LayoutCollection,
     /// The stored documents.
     pub(super) stored: WriteGuard<'a>,
+    /// The children, for a layout that keeps them apart.
+    pub(super) side: Option<WriteGuard<'a>>,
     open: MutexGuard<'a, bucket::Open>,
 }
 
@@ -21,7 +25,7 @@ impl LayoutCollection {
     /// Becomes the one writer until the result is dropped.
     pub(crate) fn lock_for_writing(&self) -> Writer<'_> {
         let open = self.writer.lock();
-        Writer { collection: self, stored: self.stored.lock_for_writing(), open }
+        Writer { collection: self, stored: self.stored.lock_for_writing(), side: self.side.as_ref().map(|side| side.lock_for_writing()), open }
     }
 }
 
@@ -32,13 +36,26 @@ impl<'a> Writer<'a> {
     }
 
     /// The logical document at a place.
-    pub(crate) fn read(&self, place: Place, cx: &mut Cx<'_>) -> Option<DocBuf> {
+    ///
+    /// # Errors
+    /// What the planner and the time limit say, where a question is asked for it.
+    pub(crate) fn read(&self, place: Place, cx: &mut Cx<'_>) -> Result<Option<DocBuf>> {
+        self.read_for(place, Need::All, cx)
+    }
+
+    /// As [`Writer::read`], with as much of a subset's array as is needed.
+    pub(super) fn read_for(&self, place: Place, need: Need, cx: &mut Cx<'_>) -> Result<Option<DocBuf>> {
         let state = self.stored.peek();
-        let stored = Doc::from_stored(state.records.get(place.record_id, &mut cx.visitor)?);
-        match &*self.collection.layout {
+        let Some(stored) = state.records.get(place.record_id, &mut cx.visitor) else { return Ok(None) };
+        let stored = Doc::from_stored(stored);
+        Ok(match &*self.collection.layout {
             Layout::Attribute(layout) => Some(DocBuf::from_stored(layout.unfold(stored, Vec::new()))),
             Layout::Bucket(layout) => layout.document(stored, place.ordinal).map(DocBuf::from_stored),
-        }
+            Layout::Subset(layout) => match &self.side {
+                Some(side) => Some(subset::read(layout, side, stored, need, cx)?),
+                None => None,
+            },
+        })
     }
 
     /// Stores a logical document that was made ready.
@@ -50,6 +67,10 @@ impl<'a> Writer<'a> {
         match &*self.collection.layout {
             Layout::Attribute(layout) => attribute::insert(layout, &mut self.stored, document, cx),
             Layout::Bucket(layout) => bucket::insert(layout, &mut self.open, &mut self.stored, document, cx),
+            Layout::Subset(layout) => match &mut self.side {
+                Some(side) => subset::insert(layout, &mut self.stored, side, document, cx),
+                None => Ok(()),
+            },
         }
     }
 
@@ -62,6 +83,29 @@ impl<'a> Writer<'a> {
         match &*self.collection.layout {
             Layout::Attribute(layout) => attribute::replace(layout, &mut self.stored, place, new, cx),
             Layout::Bucket(layout) => bucket::replace(layout, &mut self.open, &mut self.stored, place, new, cx),
+            Layout::Subset(layout) => match &mut self.side {
+                Some(side) => subset::replace(layout, &mut self.stored, side, place, new, cx),
+                None => Ok(()),
+            },
+        }
+    }
+
+    /// As [`Writer::replace`], for a new version in which a subset's array is only changed by the push, or not at
+    /// all; what `new` holds there does not matter. False, and nothing done, if that cannot be done without the
+    /// whole array.
+    pub(super) fn replace_around(
+        &mut self,
+        layout: &Subset,
+        place: Place,
+        new: Doc<'_>,
+        push: Option<&Push<'_>>,
+        cx: &mut Cx<'_>,
+    ) -> Result<bool> {
+        let _moment = self.collection.moment.write();
+        match (push, &mut self.side) {
+            (Some(push), Some(side)) => subset::push(layout, &mut self.stored, side, place, new, push, cx),
+            (Some(_), None) => Ok(false),
+            (None, _) => subset::replace_parent(layout, &mut self.stored, place, new, cx).map(|()| true),
         }
     }
 
@@ -83,6 +127,15 @@ impl<'a> Writer<'a> {
                     cx.step()?;
                     let ordinals: Vec<u32> = places.iter().map(|place| place.ordinal).collect();
                     bucket::remove(layout, &mut self.stored, places[0].record_id, &ordinals, cx)?;
+                }
+                Ok(())
+            }
+            Layout::Subset(layout) => {
+                let Some(side) = &mut self.side else { return Ok(()) };
+                for place in places {
+                    cx.step()?;
+                    let _moment = self.collection.moment.write();
+                    subset::delete(layout, &mut self.stored, side, *place, cx)?;
                 }
                 Ok(())
             }
