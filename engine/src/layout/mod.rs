@@ -33,8 +33,8 @@ mod tests;
 use std::sync::Arc;
 
 use bindery_document::{Builder, Doc, DocBuf, Error, Result, Value, code};
-use bindery_patterns::Layout;
 use bindery_index::Records;
+use bindery_patterns::Layout;
 use parking_lot::{Mutex, RwLock};
 
 use crate::collection::{Collection, CollectionOptions, Index, IndexSpec, State};

@@ -8,8 +8,8 @@ use bindery_document::{Builder, Doc, DocBuf, Error, Result, Value, code};
 use bindery_index::RecordId;
 use bindery_patterns::Layout;
 use bindery_patterns::bucket::{Bucket, Header};
-use bindery_patterns::subset::shortcut::Need;
 use bindery_patterns::prune::{Pruned, StoredOrder};
+use bindery_patterns::subset::shortcut::Need;
 use bindery_query::filter::Filter;
 use bindery_query::plan::{Hint, Purpose, Query};
 use bindery_query::sort::Sort;
@@ -104,9 +104,10 @@ impl Asked {
     /// How much of a subset's array is needed to answer; the rest of a document is always read.
     pub(crate) fn need(&self, layout: &Layout, projection: Need) -> Need {
         let Layout::Subset(subset) = layout else { return Need::All };
-        let sorts = self.logical.sort.as_ref().is_some_and(|sort| {
-            sort.fields().iter().any(|field| field.path.split('.').next() == Some(subset.array()))
-        });
+        let sorts =
+            self.logical.sort.as_ref().is_some_and(|sort| {
+                sort.fields().iter().any(|field| field.path.split('.').next() == Some(subset.array()))
+            });
         match sorts || subset.is_asked_by(&self.logical.filter) {
             true => Need::All,
             false => projection,

@@ -25,7 +25,12 @@ impl LayoutCollection {
     /// Becomes the one writer until the result is dropped.
     pub(crate) fn lock_for_writing(&self) -> Writer<'_> {
         let open = self.writer.lock();
-        Writer { collection: self, stored: self.stored.lock_for_writing(), side: self.side.as_ref().map(|side| side.lock_for_writing()), open }
+        Writer {
+            collection: self,
+            stored: self.stored.lock_for_writing(),
+            side: self.side.as_ref().map(|side| side.lock_for_writing()),
+            open,
+        }
     }
 }
 

@@ -52,7 +52,8 @@ impl Subset {
             for (at, child) in children.iter().enumerate() {
                 orders.push((self.order_with(child, &mut keys), at));
             }
-            let in_order = orders.iter().all(|(order, _)| order.is_plain) && orders.is_sorted_by(|a, b| a.0.key <= b.0.key);
+            let in_order =
+                orders.iter().all(|(order, _)| order.is_plain) && orders.is_sorted_by(|a, b| a.0.key <= b.0.key);
             orders.sort_by(|(a, i), (b, j)| a.key.cmp(&b.key).then(i.cmp(j)));
             let top = orders.iter().take(self.top).filter_map(|(_, at)| children.get(*at));
             Held {

@@ -55,7 +55,9 @@ impl Subset {
     /// Whether a filter looks at the array.
     pub fn is_asked_by(&self, filter: &Filter) -> bool {
         match filter {
-            Filter::And(parts) | Filter::Or(parts) | Filter::Nor(parts) => parts.iter().any(|part| self.is_asked_by(part)),
+            Filter::And(parts) | Filter::Or(parts) | Filter::Nor(parts) => {
+                parts.iter().any(|part| self.is_asked_by(part))
+            }
             Filter::Not(part) => self.is_asked_by(part),
             Filter::AlwaysTrue | Filter::AlwaysFalse | Filter::SampleRate(_) => false,
             other => other.path().is_none_or(|path| path.first() == &*self.array),
@@ -145,7 +147,8 @@ impl Subset {
                 // Whether the order goes on is seen only by the last child.
                 true if children.total as usize > top.len() => return None,
                 true => {
-                    let goes_on = |last: &Element<'_>| orders.first().is_none_or(|new| !new.is_before(&self.order_of(last)));
+                    let goes_on =
+                        |last: &Element<'_>| orders.first().is_none_or(|new| !new.is_before(&self.order_of(last)));
                     new_plain && are_sorted && top.last().is_none_or(goes_on)
                 }
             };
