@@ -371,7 +371,8 @@ fn check_path(path: &str) -> Result<()> {
         if name.is_empty() {
             return fault(wrong::EMPTY_NAME, "has an empty name in it");
         }
-        if name.starts_with('$') {
+        // Those of references and of metadata are names of fields like others.
+        if name.starts_with('$') && !matches!(name, "$ref" | "$id" | "$db" | "$recordId" | "$sortKey") {
             return fault(wrong::DOLLAR_NAME, "has a name that starts with a dollar sign");
         }
     }
