@@ -17,6 +17,9 @@ const CAPPED_UNIT: u64 = 256;
 /// The name of the index on `_id`, if none is given.
 const ID_INDEX_NAME: &str = "_id_";
 
+/// A variable that the expression language knows and that is not available.
+const NO_SUCH_BUILTIN: i32 = 51_144;
+
 /// How strictly a validator is applied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum ValidationLevel {
@@ -84,8 +87,9 @@ impl ValidationAction {
 pub(crate) struct Validator {
     /// As declared.
     pub(crate) document: DocBuf,
-    /// Compiled.
-    pub(crate) filter: Arc<Filter>,
+    /// Compiled; none if it asks for a variable that validators do not have (`$$NOW`), which the server finds out
+    /// with each document, and then refuses it.
+    pub(crate) filter: Option<Arc<Filter>>,
 }
 
 impl Validator {
@@ -93,8 +97,12 @@ impl Validator {
     /// What the filter language says, and 2 or 5626500 for operators that validators may not have.
     pub(crate) fn parse(document: Doc<'_>) -> Result<Validator> {
         refuse_operators(document)?;
-        let filter = Filter::parse(document, &ParseContext::default())?;
-        Ok(Validator { document: DocBuf::from(document), filter: Arc::new(filter) })
+        let filter = match Filter::parse(document, &ParseContext::default()) {
+            Ok(filter) => Some(Arc::new(filter)),
+            Err(error) if error.code == NO_SUCH_BUILTIN => None,
+            Err(error) => return Err(error),
+        };
+        Ok(Validator { document: DocBuf::from(document), filter })
     }
 }
 

@@ -21,17 +21,19 @@ pub(crate) fn check_update(options: &CollectionOptions, before: Doc<'_>, after: 
     match options.validation_level.unwrap_or_default() {
         ValidationLevel::Off => Ok(()),
         ValidationLevel::Strict => check(options, after),
-        ValidationLevel::Moderate if is_valid(options, before)? => check(options, after),
+        ValidationLevel::Moderate if is_valid(options, before) => check(options, after),
         ValidationLevel::Moderate => Ok(()),
     }
 }
 
-fn is_valid(options: &CollectionOptions, document: Doc<'_>) -> Result<bool> {
-    options.validator.as_ref().map_or(Ok(true), |validator| validator.filter.matches(document))
+/// A document that the validator cannot be asked of is not valid.
+fn is_valid(options: &CollectionOptions, document: Doc<'_>) -> bool {
+    let Some(validator) = &options.validator else { return true };
+    validator.filter.as_ref().is_some_and(|filter| filter.matches(document).unwrap_or(false))
 }
 
 fn check(options: &CollectionOptions, document: Doc<'_>) -> Result<()> {
-    if options.validation_action == Some(ValidationAction::Warn) || is_valid(options, document)? {
+    if options.validation_action == Some(ValidationAction::Warn) || is_valid(options, document) {
         return Ok(());
     }
     let mut details = Builder::new();
