@@ -56,11 +56,14 @@ pub(crate) fn check_readable(database: &str, name: &str) -> Result<()> {
 /// Checks the name of a collection whose documents are to be changed.
 ///
 /// # Errors
-/// 73 as for [`check_readable`], and for stored forms and the server's own collections.
+/// 73 as for [`check_readable`], and for stored forms, the server's own collections, and too long names.
 pub(crate) fn check_writable(database: &str, name: &str) -> Result<()> {
     check_readable(database, name)?;
     if name.contains('$') {
         return Err(refused(database, name, "a stored form is read only"));
+    }
+    if database.len() + 1 + name.len() > MAX_BYTES {
+        return Err(refused(database, name, "the name is too long"));
     }
     let usable = name.starts_with(BUCKETS_PREFIX) || matches!(name, "system.js" | "system.users");
     match name.starts_with(SYSTEM_PREFIX) && !usable {
@@ -72,13 +75,9 @@ pub(crate) fn check_writable(database: &str, name: &str) -> Result<()> {
 /// Checks a collection's name before it is made.
 ///
 /// # Errors
-/// 73 for what [`check_writable`] refuses, and for too long names.
+/// 73 as for [`check_writable`].
 pub(crate) fn check_new_collection(database: &str, name: &str) -> Result<()> {
-    check_writable(database, name)?;
-    if database.len() + 1 + name.len() > MAX_BYTES {
-        return Err(refused(database, name, "the name is too long"));
-    }
-    Ok(())
+    check_writable(database, name)
 }
 
 fn refused(database: &str, name: &str, why: &str) -> Error {

@@ -283,7 +283,11 @@ fn a_tailable_cursor_gives_what_comes_later() {
     insert(&db, "t", (5..20).map(|i| doc! {"_id": i}).collect());
     let lost = doc! {"getMore": id, "collection": "t"};
     codes(&db, vec![(lost.clone(), 136), (lost, 43)]);
-    assert_eq!(tail(&db, doc! {"find": "t", "tailable": true, "limit": 2}), 0);
+    // At its limit a cursor is open still, as is one that nothing can come to.
+    let id = tail(&db, doc! {"find": "t", "tailable": true, "limit": 2});
+    assert!(more(&db, id).is_empty());
+    let id = tail(&db, doc! {"find": "t", "tailable": true, "hint": {"$natural": -1}});
+    assert!(more(&db, id).is_empty());
 }
 
 #[test]
@@ -407,4 +411,20 @@ fn options_of_create_are_checked_and_shown() {
     for (options, expected) in cases {
         assert_eq!(created(options.clone()), expected, "{options}");
     }
+}
+
+#[test]
+fn what_a_validator_cannot_be_asked_of_is_refused() {
+    let db = Database::new();
+    run(&db, doc! {"create": "c", "validator": {"$expr": {"$gt": [{"$divide": [1, "$a"]}, 0]}}});
+    run(&db, doc! {"create": "n", "validator": {"$expr": {"$lt": ["$t", "$$NOW"]}}});
+    codes(
+        &db,
+        vec![
+            (doc! {"insert": "c", "documents": [{"a": 2}]}, 0),
+            (doc! {"insert": "c", "documents": [{"a": 0}]}, 121),
+            // There is no $$NOW in validators, as each document finds out.
+            (doc! {"insert": "n", "documents": [{"t": DateTime::from_millis(0)}]}, 121),
+        ],
+    );
 }

@@ -3,7 +3,7 @@
 use bindery_document::{Builder, Error, Result, code};
 
 use super::args::Args;
-use super::{Request, views_collection};
+use super::{Request, Target, views_collection};
 use crate::catalog::Entry;
 use crate::namespace::VIEWS;
 use crate::trace::Cx;
@@ -11,6 +11,9 @@ use crate::trace::Cx;
 pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
     Args::of_command("drop", request.command, &["collectionUUID"])?;
     let name = request.collection_name()?;
+    if matches!(name, "system.js" | "system.users") && !matches!(request.target(name), Target::Absent) {
+        return Err(Error::new(code::ILLEGAL_OPERATION, format!("can't drop system collection {name}")));
+    }
     let removed = {
         let mut catalog = request.server.catalog.write();
         if name == VIEWS {

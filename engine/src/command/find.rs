@@ -8,7 +8,7 @@ use super::args::{Args, to_integer};
 use super::{Request, Target};
 use crate::cursor::{Buffered, FIRST_BATCH, Rows, ServerCursor, reply_first_batch};
 use crate::database::Inner;
-use crate::execute::{FindRows, Question, TailRows};
+use crate::execute::{FindRows, LingeringRows, Question, TailRows};
 use crate::layout::LayoutRows;
 use crate::namespace;
 use crate::trace::Cx;
@@ -80,6 +80,12 @@ impl<'a> FindArgs<'a> {
         // A limit of 0 is none.
         let limit = args.count("limit")?.filter(|&n| n > 0);
         if args.count("ntoreturn")?.is_some() {
+            if limit.is_some() || batch_size.is_some() {
+                return Err(Error::new(
+                    code::BAD_VALUE,
+                    "'limit' and 'batchSize' cannot be used together with 'ntoreturn'",
+                ));
+            }
             return Err(Error::new(5_746_102, "the 'ntoreturn' of find is not supported any more"));
         }
         question.limit = limit;
@@ -162,9 +168,13 @@ fn open(request: &Request<'_>, name: &str, args: &FindArgs<'_>, cx: &mut Cx<'_>)
             if args.tailable && state.options.capped.is_none() {
                 return Err(not_capped(&request.namespace(name)));
             }
-            // Only the order of insertion can be followed; a hint of another leaves a cursor of what is there.
-            if args.tailable && args.question.hint.is_none_or(|hint| is_forward_natural(&hint)) {
-                return Ok(Some(Box::new(TailRows::open(request.server, collection, &args.question)?)));
+            if args.tailable {
+                // Only the order of insertion is followed.
+                let natural = args.question.hint.is_none_or(|hint| is_forward_natural(&hint));
+                return Ok(Some(match natural {
+                    true => Box::new(TailRows::open(request.server, collection, &args.question)?),
+                    false => Box::new(LingeringRows(FindRows::open(request.server, state, &args.question, cx)?)),
+                }));
             }
             Ok(Some(Box::new(FindRows::open(request.server, state, &args.question, cx)?)))
         }

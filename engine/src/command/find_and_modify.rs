@@ -114,7 +114,11 @@ fn modify(request: &Request<'_>, name: &str, arguments: &Arguments<'_>, cx: &mut
             return layout::find_and_modify(request, &collection, arguments, wanted.as_ref(), cx);
         }
         Target::Collection(collection) => collection,
-        Target::Absent if statement.upsert => create::open_or_create(request, name)?,
+        Target::Absent if statement.upsert => {
+            // A statement that cannot be compiled makes no collection.
+            Compiled::new(request, statement, None)?;
+            create::open_or_create(request, name)?
+        }
         Target::Absent => {
             statement.question.compile(&request.server.scope(), None)?;
             if !arguments.remove {

@@ -37,4 +37,4 @@ pub(crate) use question::{Question, Scope};
 pub(crate) use rows::{FindRows, matching_records};
 pub(crate) use stage::Stage;
 pub(crate) use stream::{Collections, PlanStream, SharedTrace, StreamRows};
-pub(crate) use tail::TailRows;
+pub(crate) use tail::{LingeringRows, TailRows};

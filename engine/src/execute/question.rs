@@ -59,6 +59,11 @@ impl<'a> Question<'a> {
         }
     }
 
+    /// Whether `$recordId` is added to the results: not where the projection has a say about it.
+    pub(crate) fn shows_record_id(&self) -> bool {
+        self.show_record_id && self.projection.is_none_or(|projection| projection.get("$recordId").is_none())
+    }
+
     /// Compiles the question for a collection, whose default collation applies where none is asked for.
     ///
     /// # Errors

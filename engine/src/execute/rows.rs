@@ -35,7 +35,7 @@ impl FindRows {
         let query = question.compile(&server.scope(), Some(&state))?;
         let planned = choose(&state, &query, server.planner)?;
         let stage = build(&state, planned.winner);
-        Ok(FindRows { state, stage, with_record_id: question.show_record_id.then(DocBuf::new) })
+        Ok(FindRows { state, stage, with_record_id: question.shows_record_id().then(DocBuf::new) })
     }
 }
 

@@ -16,10 +16,27 @@ use bindery_query::plan::Query;
 
 use super::project::project;
 use super::question::Question;
+use super::rows::FindRows;
 use crate::collection::{Collection, State};
 use crate::cursor::Rows;
 use crate::database::Inner;
 use crate::trace::Cx;
+
+/// The documents of a tailable `find` in another order than that of insertion: what was there when it began.
+/// It stays open, as a client of a tailable cursor expects, but nothing comes later.
+pub(crate) struct LingeringRows(pub(crate) FindRows);
+
+impl Rows for LingeringRows {
+    fn advance(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
+        self.0.advance(cx)
+    }
+    fn current(&self) -> Doc<'_> {
+        self.0.current()
+    }
+    fn stays_open(&self) -> bool {
+        true
+    }
+}
 
 /// The documents of a tailable `find`.
 pub(crate) struct TailRows {
@@ -45,7 +62,7 @@ impl TailRows {
         let query = question.compile(&server.scope(), Some(&state))?;
         Ok(TailRows {
             cursor: state.records.cursor(),
-            show_record_id: question.show_record_id,
+            show_record_id: question.shows_record_id(),
             last: None,
             skip: query.skip,
             limit: query.limit,
@@ -98,9 +115,10 @@ impl Rows for TailRows {
         self.current.doc()
     }
 
-    /// A cursor that never stood on a record has no place to go on from.
+    /// A cursor that never stood on a record has no place to go on from. One at its limit waits for nothing, but
+    /// is open all the same.
     fn stays_open(&self) -> bool {
-        self.last.is_some() && self.limit != Some(0)
+        self.last.is_some()
     }
 
     fn resume(&mut self) -> Result<()> {
