@@ -153,4 +153,6 @@ impl Filter {
 }
 
 #[cfg(test)]
+mod laws;
+#[cfg(test)]
 mod tests;
