@@ -34,7 +34,7 @@ impl Changed<'_> {
 /// Stores the new version under the same record id and mends the indexes that it touches.
 ///
 /// # Errors
-/// As [`super::insert`]; nothing is changed then.
+/// As [`super::insert()`]; nothing is changed then.
 pub(crate) fn update(
     guard: &mut WriteGuard<'_>,
     record_id: RecordId,

@@ -2,7 +2,7 @@
 //!
 //! Joining finds conflicts before any document is seen: two operators on one path, or on a path and a
 //! part of it, are error 40. Children stand in the order in which they are applied (see
-//! [`compare_names`](super::path::compare_names)), which is also the order of new fields.
+//! [`compare_names`]), which is also the order of new fields.
 
 use std::sync::Arc;
 
