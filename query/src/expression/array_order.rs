@@ -12,10 +12,10 @@ use super::{Node, Operator, ParseContext, Scope, Val, array_items, fail, parse, 
 
 pub(super) const OPERATORS: &[Entry] = &[
     Entry::parsed("$sortArray", parse_sort_array),
-    Entry::named("$firstN", &FIRST_N).folding(Folding::Never),
-    Entry::named("$lastN", &LAST_N).folding(Folding::Never),
-    Entry::named("$minN", &MIN_N).folding(Folding::Never),
-    Entry::named("$maxN", &MAX_N).folding(Folding::Never),
+    Entry::named("$firstN", &FIRST_N).folding(Folding::Opaque),
+    Entry::named("$lastN", &LAST_N).folding(Folding::Opaque),
+    Entry::named("$minN", &MIN_N).folding(Folding::Opaque),
+    Entry::named("$maxN", &MAX_N).folding(Folding::Opaque),
 ];
 
 /// By what elements are ordered.

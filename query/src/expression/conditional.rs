@@ -1,6 +1,6 @@
 //! `$cond`, `$ifNull`, `$switch`: only what is needed is evaluated.
 
-use bindery_document::{Result, Value};
+use bindery_document::{Kind, Result, Value};
 
 use super::fold::fold;
 use super::registry::{Arity, Entry, Field, Folding, Function, Named};
@@ -8,7 +8,7 @@ use super::{Node, Operator, ParseContext, Scope, Val, fail, parse};
 
 pub(super) const OPERATORS: &[Entry] = &[
     Entry::parsed("$cond", parse_cond),
-    Entry::variadic("$ifNull", Arity::AtLeast(2, 1_257_300), if_null),
+    Entry::variadic("$ifNull", Arity::AtLeast(2, 1_257_300), if_null).simplify(simplify_if_null),
     Entry::parsed("$switch", parse_switch),
 ];
 
@@ -60,6 +60,22 @@ fn if_null<'a>(scope: &Scope<'a>, operands: &'a [Node]) -> Result<Val<'a>> {
         }
     }
     Ok(value)
+}
+
+/// Constant nulls are passed over, and behind another constant nothing counts.
+fn simplify_if_null(operands: &mut Vec<Node>) -> Result<Option<Node>> {
+    let last = operands.pop();
+    let is_null = |node: &Node| match node {
+        Node::Constant(None) => true,
+        Node::Constant(Some(value)) => matches!(value.kind(), Kind::Null | Kind::Undefined),
+        _ => false,
+    };
+    operands.retain(|operand| !is_null(operand));
+    operands.extend(last);
+    if let Some(at) = operands.iter().position(|operand| operand.is_constant() && !is_null(operand)) {
+        operands.truncate(at + 1);
+    }
+    Ok(if operands.len() == 1 { operands.pop() } else { None })
 }
 
 /// `$switch`: the first branch whose case is true.

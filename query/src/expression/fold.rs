@@ -41,7 +41,7 @@ pub(crate) fn fold(expression: &mut Node) -> Result<()> {
                 match entry.folding {
                     Folding::Associative => fold_neighbours(operands, evaluate)?,
                     Folding::Commutative => gather_constants(operands, evaluate)?,
-                    Folding::Whole | Folding::Never => {}
+                    Folding::Whole | Folding::Never | Folding::Opaque => {}
                 }
             }
             if let Some(simplify) = entry.simplify {
@@ -57,6 +57,7 @@ pub(crate) fn fold(expression: &mut Node) -> Result<()> {
                 return Ok(());
             }
         }
+        Node::Named { entry, .. } if entry.folding == Folding::Opaque => return Ok(()),
         Node::Named { entry, operands, .. } => {
             for operand in operands.iter_mut().flatten() {
                 fold(operand)?;

@@ -91,6 +91,8 @@ pub(crate) enum Folding {
     Commutative,
     /// Never; the operands are still folded each for itself.
     Never,
+    /// Not even the operands are folded.
+    Opaque,
 }
 
 impl Entry {
