@@ -79,7 +79,9 @@ impl Expression {
     /// be evaluated (`{$divide: [1, 0]}` fails here, whatever documents there are).
     pub fn parse(value: Value<'_>, ctx: &mut ParseContext) -> Result<Expression> {
         let mut expression = Expression::parse_unfolded(value, ctx)?;
-        expression.fold()?;
+        if !ctx.is_folding_deferred() {
+            expression.fold()?;
+        }
         Ok(expression)
     }
 

@@ -13,6 +13,7 @@ pub struct ParseContext {
     constants: Vec<(String, Option<OwnedValue>)>,
     parameters: Vec<String>,
     frames: Vec<Vec<String>>,
+    folding_deferred: bool,
 }
 
 impl ParseContext {
@@ -39,6 +40,16 @@ impl ParseContext {
     pub fn define_parameter(&mut self, name: &str) -> usize {
         self.parameters.push(name.to_owned());
         self.parameters.len() - 1
+    }
+
+    /// Makes [`Expression::parse`](super::Expression::parse) leave constant parts alone (or no longer), so that
+    /// several expressions can be parsed before the first is folded.
+    pub fn defer_folding(&mut self, deferred: bool) {
+        self.folding_deferred = deferred;
+    }
+
+    pub(super) fn is_folding_deferred(&self) -> bool {
+        self.folding_deferred
     }
 
     /// The number of parameters defined.

@@ -43,7 +43,7 @@ pub(super) fn parse(argument: Value<'_>, context: &mut ParseContext) -> Result<F
 
 impl Facet {
     pub(super) fn fold(&mut self) -> Result<()> {
-        self.facets.iter_mut().try_for_each(|(_, pipeline)| pipeline.fold())
+        self.facets.iter_mut().try_for_each(|(_, pipeline)| pipeline.finish())
     }
 
     pub(super) fn open(self: Arc<Self>, input: Box<dyn Stream>, env: &Environment) -> Box<dyn Stream> {

@@ -20,7 +20,7 @@ pub struct GraphLookup {
     start_with: Expression,
     connect_from: Box<[Box<str>]>,
     connect_to: Path,
-    target: Box<[Box<str>]>,
+    pub(super) target: Box<[Box<str>]>,
     depth_field: Option<Box<[Box<str>]>>,
     max_depth: Option<i64>,
     restriction: Option<Filter>,

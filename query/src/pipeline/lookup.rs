@@ -121,7 +121,7 @@ pub(super) fn parse(argument: Value<'_>, context: &mut ParseContext) -> Result<L
 impl Lookup {
     pub(super) fn fold(&mut self) -> Result<()> {
         self.variables.iter_mut().try_for_each(Expression::fold)?;
-        self.pipeline.fold()
+        self.pipeline.finish()
     }
 
     /// Whether all documents get the same array.

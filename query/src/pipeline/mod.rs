@@ -27,6 +27,7 @@ mod limit;
 mod lookup;
 mod merge;
 mod nested_field;
+mod optimize;
 mod out;
 mod parse;
 mod project;
@@ -84,7 +85,7 @@ impl Pipeline {
     /// to 40602 for stages in wrong places; those of the stages.
     pub fn parse(stages: Doc<'_>, context: &mut ParseContext) -> Result<Pipeline> {
         let mut pipeline = parse::parse(stages, context, parse::Place::Top)?;
-        pipeline.fold()?;
+        pipeline.finish()?;
         Ok(pipeline)
     }
 
@@ -148,9 +149,12 @@ impl Pipeline {
         Ok(stream)
     }
 
-    /// Evaluates constant expressions; a pipeline is parsed whole before the first is evaluated.
-    fn fold(&mut self) -> Result<()> {
-        self.stages.iter_mut().try_for_each(Stage::fold)
+    /// Evaluates constant expressions and reorders the stages; a pipeline is parsed whole, with those inside it,
+    /// before the first expression is evaluated.
+    fn finish(&mut self) -> Result<()> {
+        self.stages.iter_mut().try_for_each(Stage::fold)?;
+        self.stages = optimize::optimize(std::mem::take(&mut self.stages))?;
+        parse::join_limits(&mut self.stages)
     }
 }
 

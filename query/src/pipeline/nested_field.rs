@@ -20,6 +20,13 @@ pub(super) fn with_field(doc: Doc<'_>, path: &[Box<str>], value: Value<'_>) -> D
     builder.finish()
 }
 
+/// The document without a field.
+pub(super) fn without_field(doc: Doc<'_>, path: &[Box<str>]) -> DocBuf {
+    let mut builder = Builder::new();
+    write(doc, path, Change::Remove, &mut builder);
+    builder.finish()
+}
+
 /// What a document has at a path that goes through documents only.
 pub(super) fn find<'a>(doc: Doc<'a>, path: &[Box<str>]) -> Option<Value<'a>> {
     let (first, rest) = path.split_first()?;

@@ -42,7 +42,6 @@ pub(super) fn parse(stages: Doc<'_>, context: &mut ParseContext, place: Place) -
     for (index, element) in stages.iter().enumerate() {
         check_place(named(&element)?.key_str(), place, index, n_stages)?;
     }
-    join_limits(&mut parsed)?;
     if place == Place::Top {
         for at in 0..parsed.len() {
             let (before, after) = parsed.split_at_mut(at);
@@ -148,7 +147,7 @@ fn parse_stage(stage: Element<'_>, context: &mut ParseContext, place: Place, sta
 }
 
 /// Lets a sort know how many documents are wanted of it.
-fn join_limits(stages: &mut [Stage]) -> Result<()> {
+pub(super) fn join_limits(stages: &mut [Stage]) -> Result<()> {
     for at in 0..stages.len() {
         let (before, after) = stages.split_at_mut(at + 1);
         let Some(Stage::Sort(sort)) = before.last_mut() else {

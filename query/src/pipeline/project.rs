@@ -26,8 +26,10 @@ pub(super) fn parse_project(argument: Value<'_>, context: &mut ParseContext) -> 
         return Err(Error::new(15969, "$project takes a document"));
     };
     let collation = context.collation.clone();
-    let projection = Projection::parse(spec, Language::Aggregate, collation.as_ref(), &mut context.expressions)?;
-    Ok(Project { name: "$project", projection })
+    context.expressions.defer_folding(true);
+    let projection = Projection::parse(spec, Language::Aggregate, collation.as_ref(), &mut context.expressions);
+    context.expressions.defer_folding(false);
+    Ok(Project { name: "$project", projection: projection? })
 }
 
 /// Parses `$addFields` or `$set`.
@@ -38,7 +40,10 @@ pub(super) fn parse_add_fields(name: &'static str, argument: Value<'_>, context:
     let Value::Document(spec) = argument else {
         return Err(Error::new(40272, format!("{name} takes a document, not {}", argument.kind().alias())));
     };
-    Ok(Project { name, projection: Projection::parse_added_fields(spec, &mut context.expressions)? })
+    context.expressions.defer_folding(true);
+    let projection = Projection::parse_added_fields(spec, &mut context.expressions);
+    context.expressions.defer_folding(false);
+    Ok(Project { name, projection: projection? })
 }
 
 /// Parses `$unset`: a path or an array of paths.

@@ -133,11 +133,12 @@ impl Stage {
 
     pub(super) fn fold(&mut self) -> Result<()> {
         match self {
+            Stage::Project(stage) => unshared(stage)?.projection.fold(),
             Stage::Group(stage) => unshared(stage)?.fold(),
             Stage::ReplaceRoot(stage) => unshared(stage)?.root.fold(),
             Stage::Lookup(stage) => unshared(stage)?.fold(),
             Stage::GraphLookup(stage) => unshared(stage)?.fold(),
-            Stage::UnionWith(stage) => unshared(stage)?.pipeline.fold(),
+            Stage::UnionWith(stage) => unshared(stage)?.pipeline.finish(),
             Stage::Facet(stage) => unshared(stage)?.fold(),
             Stage::BucketAuto(stage) => unshared(stage)?.fold(),
             Stage::SetWindowFields(stage) => unshared(stage)?.fold(),

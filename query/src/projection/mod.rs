@@ -195,6 +195,29 @@ impl Projection {
         self.rest == Rest::Dropped && self.root.children.iter().all(|(_, child)| matches!(child, Child::Keep))
     }
 
+    /// Evaluates constant expressions that were parsed with folding deferred
+    /// ([`ParseContext::defer_folding`](expression::ParseContext::defer_folding)).
+    ///
+    /// # Errors
+    /// Those of expressions.
+    pub fn fold(&mut self) -> Result<()> {
+        self.root.fold()
+    }
+
+    /// The paths that keep their values, if all others are dropped.
+    pub fn kept_paths(&self) -> Vec<String> {
+        let mut paths = Vec::new();
+        self.root.collect_leaves("", &|child| matches!(child, Child::Keep), &mut paths);
+        paths
+    }
+
+    /// The paths at which something is removed, computed or cut.
+    pub fn changed_paths(&self) -> Vec<String> {
+        let mut paths = Vec::new();
+        self.root.collect_leaves("", &|child| !matches!(child, Child::Keep), &mut paths);
+        paths
+    }
+
     /// What is read of the document; the whole of it for an exclusion.
     pub fn dependencies(&self) -> Dependencies {
         let mut dependencies = Dependencies::default();
@@ -236,6 +259,28 @@ impl Node {
         }
         self.by_name = (0..self.children.len()).collect();
         self.by_name.sort_by(|a, b| self.children[*a].0.cmp(&self.children[*b].0));
+    }
+
+    fn fold(&mut self) -> Result<()> {
+        for (_, child) in &mut self.children {
+            match child {
+                Child::Node(node) => node.fold()?,
+                Child::Computed(expression) => expression.fold()?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the paths of the leaves that are asked for.
+    fn collect_leaves(&self, prefix: &str, wanted: &dyn Fn(&Child) -> bool, paths: &mut Vec<String>) {
+        for (name, child) in &self.children {
+            match child {
+                Child::Node(node) => node.collect_leaves(&format!("{prefix}{name}."), wanted, paths),
+                leaf if wanted(leaf) => paths.push(format!("{prefix}{name}")),
+                _ => {}
+            }
+        }
     }
 
     /// Adds the kept paths; whether there is nothing else.

@@ -23,13 +23,16 @@ const CODES: &[(&str, i32, i32)] = &[
     ("$divide", 14, 5_073_101),
     ("$exp", 28765, 4_903_703),
     ("$filter", 28651, 5_073_201),
+    ("$dateToParts", 16006, 4_997_703),
     ("$floor", 28765, 4_903_704),
     ("$indexOfCP", 40093, 5_075_300),
     ("$ln", 28765, 4_903_705),
     ("$log10", 28765, 4_903_707),
-    ("$mergeObjects", 40400, 5_911_200),
+    ("$log10", 28761, 4_903_708),
+    ("the accumulator $mergeObjects", 40400, 5_911_200),
     ("$mod", 16611, 5_154_000),
     ("$multiply", 14, 5_073_102),
+    ("$range", 34443, 5_154_300),
     ("$regexMatch", 51104, 5_073_401),
     ("$reverseArray", 34435, 5_154_901),
     ("$sin", 28765, 4_995_502),
@@ -41,7 +44,8 @@ const CODES: &[(&str, i32, i32)] = &[
 /// Whether a group behind these stages is handed over.
 pub(in crate::pipeline) fn is_pushed_down<'a>(before: &[Stage], fields: impl Iterator<Item = &'a Accumulator>) -> bool {
     let keeps_company = |stage: &Stage| match stage {
-        Stage::Match(_) | Stage::Sort(_) | Stage::Limit(_) | Stage::Skip(_) | Stage::Group(_) => true,
+        Stage::Match(_) | Stage::Sort(_) | Stage::Limit(_) | Stage::Skip(_) => true,
+        Stage::Group(group) => group.is_pushed_down,
         Stage::Project(project) => {
             project.projection.rest() == Rest::Dropped && project.projection.included_paths().is_some()
         }

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use bindery_document::{Builder, Kind, OwnedValue, Result, Value};
+use bindery_document::{Builder, Error, Kind, OwnedValue, Result, Value};
 use rustc_hash::FxHashSet;
 
 use super::accumulator::AccumulatorKind;
@@ -31,7 +31,7 @@ pub(crate) enum State {
         value: Option<OwnedValue>,
         seen: bool,
     },
-    Last(Option<OwnedValue>),
+    Last { value: Option<OwnedValue>, seen: bool },
     /// `$push`: the array so far.
     Push(Box<Items>),
     Set(Box<SetItems>),
@@ -76,7 +76,7 @@ impl State {
             Min => State::Extreme { best: None, wanted: Ordering::Less },
             Max => State::Extreme { best: None, wanted: Ordering::Greater },
             First => State::First { value: None, seen: false },
-            Last => State::Last(None),
+            Last => State::Last { value: None, seen: false },
             Push => State::Push(Box::default()),
             AddToSet => State::Set(Box::default()),
             StdDevPop | StdDevSamp => State::Deviation(Box::default()),
@@ -139,7 +139,10 @@ impl State {
                     *first = value.to_owned_value();
                 }
             }
-            State::Last(last) => *last = value.to_owned_value(),
+            State::Last { value: last, seen } => {
+                *seen = true;
+                *last = value.to_owned_value();
+            }
             State::Push(items) => {
                 if let Some(found) = value.get() {
                     let mut bytes = Vec::new();
@@ -171,7 +174,8 @@ impl State {
                 }
             }
             State::Merge(merged) => {
-                merge(merged, value.get())?;
+                merge(merged, value.get())
+                    .map_err(|error| Error::new(error.code, format!("the accumulator {}", error.message)))?;
             }
             State::Some(_) | State::Sum(_) | State::Avg { .. } | State::Count(_) | State::Ranked(_) | State::Taken => {}
         }
@@ -232,6 +236,11 @@ impl State {
         }
     }
 
+    /// Whether the first or last value was a missing one, which a window gives as such and a group as null.
+    pub(crate) fn gave_missing(&self) -> bool {
+        matches!(self, State::First { value: None, seen: true } | State::Last { value: None, seen: true })
+    }
+
     /// Whether a deviation was taken of one value only.
     pub(crate) fn counts_one(&self) -> bool {
         matches!(self, State::Deviation(deviation) if deviation.count() == 1)
@@ -251,7 +260,7 @@ impl State {
             }
             State::Count(count) => Val::Value(crate::pipeline::count::count_value(count)),
             State::Extreme { best, .. } => maybe(best),
-            State::First { value, .. } | State::Last(value) => maybe(value),
+            State::First { value, .. } | State::Last { value, .. } => maybe(value),
             State::Push(items) => {
                 let mut builder = Builder::new();
                 let mut digits = [0; 20];

@@ -101,7 +101,7 @@ impl Function {
         }
     }
 
-    /// The function's value for each document of a partition; `None` is null.
+    /// The function's value for each document of a partition; `None` where it has none, so that the field goes.
     pub(super) fn evaluate(&self, partition: &Partition<'_>) -> Result<Vec<Option<OwnedValue>>> {
         match self {
             Function::Accumulate(accumulator, window) => accumulate(accumulator, window, partition),
@@ -164,7 +164,7 @@ fn accumulate(
             accumulator.add(&mut state, &env.scope(partition.document(other)))?;
         }
         taken = range;
-        let value = accumulator.finish(state.clone()).to_owned_value();
+        let value = if state.gave_missing() { None } else { accumulator.finish(state.clone()).to_owned_value() };
         let slides = !window.starts_at_first();
         values.push(if slides { value.map(|value| as_sliding(accumulator.kind(), &state, value)) } else { value });
         env.check_interrupt()?;

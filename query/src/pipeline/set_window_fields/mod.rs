@@ -14,7 +14,7 @@ use std::sync::Arc;
 use bindery_document::{Doc, DocBuf, Error, OwnedValue, Result, Value, code, doc};
 use bindery_index::keygen::Keys;
 
-use super::nested_field::with_field;
+use super::nested_field::{with_field, without_field};
 use super::{Environment, Stream};
 use crate::expression::Expression;
 use crate::expression::field_path::{split_path, walk};
@@ -157,9 +157,6 @@ impl WindowStream {
                 None => OwnedValue::new(Value::Null),
                 Some(expression) => {
                     let value = expression.evaluate(&self.env.scope(document))?;
-                    if let Some(Value::Array(_)) = value.get() {
-                        return Err(Error::new(code::TYPE_MISMATCH, "a partition must not be an array"));
-                    }
                     OwnedValue::new(value.or_null())
                 }
             };
@@ -184,6 +181,9 @@ impl WindowStream {
         let Some(first) = self.rows.next() else {
             return Ok(false);
         };
+        if let Value::Array(_) = first.partition.value() {
+            return Err(Error::new(code::TYPE_MISMATCH, "a partition must not be an array"));
+        }
         let mut partition =
             Partition { documents: vec![first.document], keys: vec![first.key], positions: Vec::new(), env: &self.env };
         let scope = self.env.scope(doc::EMPTY);
@@ -203,8 +203,10 @@ impl WindowStream {
         let mut ready = std::mem::take(&mut partition.documents);
         for ((path, _), column) in self.stage.outputs.iter().zip(columns) {
             for (document, value) in ready.iter_mut().zip(column) {
-                let value = value.as_ref().map_or(Value::Null, OwnedValue::value);
-                *document = with_field(document.doc(), path, value);
+                *document = match &value {
+                    Some(value) => with_field(document.doc(), path, value.value()),
+                    None => without_field(document.doc(), path),
+                };
             }
         }
         self.ready = ready.into_iter();

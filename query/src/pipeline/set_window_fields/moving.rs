@@ -238,7 +238,7 @@ fn shift(output: &Expression, by: i64, default: Option<&OwnedValue>, partition: 
     Ok((0..values.len())
         .map(|index| match place(index) {
             Some(place) => values.get(place).cloned().flatten(),
-            None => default.cloned(),
+            None => Some(default.cloned().unwrap_or_else(null)),
         })
         .collect())
 }
@@ -267,7 +267,7 @@ fn derivative(input: &Expression, unit: Option<Unit>, window: &Window, partition
     for index in 0..partition.len() {
         let range = window.of(partition, index)?;
         if range.len() < 2 {
-            results.push(None);
+            results.push(Some(null()));
             continue;
         }
         let (first, last) = (range.start, range.end - 1);
@@ -282,7 +282,7 @@ fn derivative(input: &Expression, unit: Option<Unit>, window: &Window, partition
         let (low, high) = (at(first), at(last));
         let is_null = |value: &Value<'_>| matches!(value, Value::Null | Value::Undefined);
         if is_null(&low) || is_null(&high) || is_zero(run) {
-            results.push(None);
+            results.push(Some(null()));
             continue;
         }
         let (Some(low), Some(high)) = (Number::of(&low), Number::of(&high)) else {
@@ -357,7 +357,7 @@ fn integral(input: &Expression, unit: Option<Unit>, window: &Window, partition: 
             (Number::Int(0), Some(_)) => Number::Double(0.0),
             (total, _) => total,
         };
-        results.push(if range.is_empty() { None } else { Some(owned(total)) });
+        results.push(Some(if range.is_empty() { null() } else { owned(total) }));
     }
     Ok(results)
 }
@@ -369,7 +369,7 @@ fn exp_moving_avg(input: &Expression, alpha: Alpha, partition: &Partition<'_>) -
     for value in &values {
         let Some(number) = value.as_ref().and_then(|v| Number::of(&v.value())) else {
             // What is no number leaves the average as it is.
-            results.push(average.map(as_average));
+            results.push(Some(average.map_or_else(null, as_average)));
             continue;
         };
         let next = match average {
@@ -377,7 +377,7 @@ fn exp_moving_avg(input: &Expression, alpha: Alpha, partition: &Partition<'_>) -
             Some(previous) => weigh(number, previous, alpha),
         };
         average = Some(next);
-        results.push(average.map(as_average));
+        results.push(Some(average.map_or_else(null, as_average)));
     }
     Ok(results)
 }
@@ -418,7 +418,7 @@ fn covariance(
     partition: &Partition<'_>,
 ) -> Result<Column> {
     let Some((x, y)) = pair else {
-        return Ok(vec![None; partition.len()]);
+        return Ok(vec![Some(null()); partition.len()]);
     };
     let (xs, ys) = (column(x, partition)?, column(y, partition)?);
     let number = |values: &Column, index: usize| {
@@ -429,7 +429,7 @@ fn covariance(
         let range = window.of(partition, index)?;
         let points: Vec<(Number, Number)> =
             range.filter_map(|place| Some((number(&xs, place)?, number(&ys, place)?))).collect();
-        results.push(covariance_of(&points, sample));
+        results.push(Some(covariance_of(&points, sample).unwrap_or_else(null)));
     }
     Ok(results)
 }
@@ -450,6 +450,10 @@ fn covariance_of(points: &[(Number, Number)], sample: bool) -> Option<OwnedValue
     Some(owned(number))
 }
 
+fn null() -> OwnedValue {
+    OwnedValue::new(Value::Null)
+}
+
 fn is_null(value: Option<&OwnedValue>) -> bool {
     value.is_none_or(|value| matches!(value.value(), Value::Null | Value::Undefined))
 }
@@ -463,7 +467,7 @@ fn locf(input: &Expression, partition: &Partition<'_>) -> Result<Column> {
             if !is_null(value.as_ref()) {
                 last = value;
             }
-            last.clone()
+            Some(last.clone().unwrap_or_else(null))
         })
         .collect())
 }
@@ -499,7 +503,8 @@ fn linear_fill(input: &Expression, partition: &Partition<'_>) -> Result<Column> 
         }
         known = Some(index);
     }
-    Ok(values.into_iter().map(|value| value.filter(|v| !is_null(Some(v)))).collect())
+    let known = |value: Option<OwnedValue>| value.filter(|v| !is_null(Some(v))).unwrap_or_else(null);
+    Ok(values.into_iter().map(|value| Some(known(value))).collect())
 }
 
 fn interpolate(
