@@ -102,7 +102,8 @@ impl Reads {
 
 /// Whether one path is the other, or lies below it.
 fn meet(a: &str, b: &str) -> bool {
-    let below = |long: &str, short: &str| long.strip_prefix(short).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+    let below =
+        |long: &str, short: &str| long.strip_prefix(short).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
     below(a, b) || below(b, a)
 }
 

@@ -31,7 +31,10 @@ pub(crate) enum State {
         value: Option<OwnedValue>,
         seen: bool,
     },
-    Last { value: Option<OwnedValue>, seen: bool },
+    Last {
+        value: Option<OwnedValue>,
+        seen: bool,
+    },
     /// `$push`: the array so far.
     Push(Box<Items>),
     Set(Box<SetItems>),
