@@ -2,7 +2,7 @@
 //!
 //! A [`Collation`] is read once from a command's or an index's `collation` document, with MongoDB's
 //! checks, and then orders strings or writes sort keys whose byte order is the same. The rules and tables
-//! are those of ICU4X (Unicode CLDR). [`locale`] says which locales MongoDB has.
+//! are those of ICU4X (Unicode CLDR). The locales are those that MongoDB has.
 //!
 //! What cannot be had is refused with code 2: six locales without tables, the search tailorings
 //! (`@collation=search`), and `backwards` in locales with a tailoring of their own.
