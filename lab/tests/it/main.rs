@@ -1,6 +1,7 @@
-//! The laboratory from outside: scenarios on real databases.
+//! The laboratory from outside: scenarios on the engine and, where there is one, on a real MongoDB.
 //!
-//! Tests against a MongoDB run where `BINDERY_MONGOD_URI` names one, and say so where it does not.
+//! Tests against a MongoDB run where `BINDERY_MONGOD_URI` names one, tests over files where
+//! `BINDERY_DATA` names the folder of the data sets; both say so where it does not.
 
 mod mongod;
 mod own_data;

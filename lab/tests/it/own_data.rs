@@ -1,16 +1,15 @@
-//! Files that people have, through the scenarios on a real MongoDB.
+//! Files that people have, through the scenarios.
 //!
 //! The data sets lie outside the repository: `BINDERY_DATA` names their folder, and without it there is
 //! nothing to read.
 
 use std::path::PathBuf;
 
-use bindery_lab::measure::{Options, Silent, compare};
+use bindery_lab::measure::Silent;
 use bindery_lab::own_data::{self, Files};
-use bindery_lab::report::render;
 use bindery_lab::scenario::{Scenario, bucket, subset};
 
-use crate::mongod::Mongod;
+use crate::transfer::transfers;
 
 fn files(names: &[&str]) -> Option<Files> {
     let Some(folder) = std::env::var_os("BINDERY_DATA") else {
@@ -19,16 +18,6 @@ fn files(names: &[&str]) -> Option<Files> {
     };
     let paths = names.iter().map(|name| PathBuf::from(&folder).join(name)).collect();
     Some(Files { paths, ..Files::default() })
-}
-
-fn agree<S: Scenario>(scenario: &S) {
-    let data = scenario.data();
-    assert!(data.documents > 0, "{data:?}");
-    let Some(mongod) = Mongod::from_environment() else { return };
-    let schemas = vec!["by hand".to_owned(), "rival".to_owned()];
-    let options = Options { schemas, operations: Some(100), samples: Some(20), ..Options::default() };
-    let comparison = compare(scenario, &mongod, &options, &Silent).unwrap_or_else(|error| panic!("{error}"));
-    eprintln!("{}", render(&comparison));
 }
 
 #[test]
@@ -40,7 +29,7 @@ fn occupancy_has_one_sensor_and_row_names() {
     let scenario = own_data::bucket(&files, fields, None, bucket::Order::Time, 1, &Silent);
     let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(scenario.data().documents, 20_560);
-    agree(&scenario);
+    transfers(&scenario);
 }
 
 #[test]
@@ -51,7 +40,7 @@ fn weather_is_hourly_with_missing_values() {
     let scenario = own_data::bucket(&files, fields, None, bucket::Order::Given, 1, &Silent);
     let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(scenario.data().documents, 26_115);
-    agree(&scenario);
+    transfers(&scenario);
 }
 
 #[test]
@@ -60,7 +49,7 @@ fn parts_have_attributes_of_mixed_type() {
     let kept = ["kind", "name", "price"].map(str::to_owned).to_vec();
     let scenario = own_data::attribute(&files, kept, 1, &Silent).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(scenario.data().documents, 66_778);
-    agree(&scenario);
+    transfers(&scenario);
 }
 
 #[test]
@@ -75,7 +64,7 @@ fn movies_have_ratings() {
     let scenario = own_data::subset(&movies, "movieId", Some(&ratings), fields, &Silent);
     let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(scenario.data().documents, 9_742 + 100_836);
-    agree(&scenario);
+    transfers(&scenario);
 }
 
 #[test]
@@ -90,7 +79,7 @@ fn posts_have_comments() {
     let scenario = own_data::subset(&posts, "Id", Some(&comments), fields, &Silent);
     let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(scenario.data().documents, 781 + 1_305);
-    agree(&scenario);
+    transfers(&scenario);
 }
 
 #[test]
