@@ -20,7 +20,7 @@
 //! What native schemas say to `create`, for the built-in data:
 //!
 //! ```text
-//! {create: "readings", layout: {bucket:    {time: "ts", meta: "sensorId", hours: 1}}}
+//! {create: "readings", layout: {bucket:    {time: "ts", meta: "sensorId", hours: 1, summary: ["value"]}}}
 //! {create: "products", layout: {attribute: {path: "specs", except: ["name", "category", "price"]}}}
 //! {create: "products", layout: {subset:    {array: "reviews", sort: {date: -1}, top: 10}}}
 //! ```

@@ -65,6 +65,8 @@ impl Schema<Operation> for Readings<'_> {
                 bucket.append(cstr!("meta"), meta.as_str());
             }
             bucket.append(cstr!("hours"), (span / HOUR) as i32);
+            // What buckets by hand sum up, and no more.
+            bucket.append(cstr!("summary"), bson::rawbson!([fields.value.as_str()]));
             return Ok(vec![create(READINGS, Some(&rawdoc! { "bucket": bucket }))]);
         }
         let mut key = RawDocumentBuf::new();
