@@ -85,11 +85,11 @@ impl Pipeline {
     /// to 40602 for stages in wrong places; those of the stages.
     pub fn parse(stages: Doc<'_>, context: &mut ParseContext) -> Result<Pipeline> {
         let mut pipeline = parse::parse(stages, context, parse::Place::Top)?;
-        pipeline.finish()?;
+        pipeline.fold()?;
         Ok(pipeline)
     }
 
-    /// The stages.
+    /// The stages, as they were written; they are reordered when the pipeline is opened.
     pub fn stages(&self) -> &[Stage] {
         &self.stages
     }
@@ -143,18 +143,23 @@ impl Pipeline {
         let mut env = env.clone();
         env.strings = environment::string_order(self.collation.as_ref());
         let mut stream = input;
-        for stage in &self.stages {
+        for stage in &optimize::optimize(self.stages.clone()) {
             stream = stage.open(stream, &env)?;
         }
         Ok(stream)
     }
 
-    /// Evaluates constant expressions and reorders the stages; a pipeline is parsed whole, with those inside it,
-    /// before the first expression is evaluated.
+    /// Evaluates constant expressions; a pipeline is parsed whole, with those inside it, before the first expression
+    /// is evaluated.
+    fn fold(&mut self) -> Result<()> {
+        self.stages.iter_mut().try_for_each(Stage::fold)
+    }
+
+    /// As [`Pipeline::fold`], for a pipeline inside another one, which is reordered at once.
     fn finish(&mut self) -> Result<()> {
-        self.stages.iter_mut().try_for_each(Stage::fold)?;
-        self.stages = optimize::optimize(std::mem::take(&mut self.stages))?;
-        parse::join_limits(&mut self.stages)
+        self.fold()?;
+        self.stages = optimize::optimize(std::mem::take(&mut self.stages));
+        Ok(())
     }
 }
 

@@ -8,14 +8,12 @@
 
 use std::sync::Arc;
 
-use bindery_document::Result;
-
-use super::{Match, Stage};
+use super::{Match, Sort, Stage};
 use crate::filter::{Filter, canonical};
 use crate::projection::Rest;
 
 /// Reorders the stages.
-pub(super) fn optimize(stages: Vec<Stage>) -> Result<Vec<Stage>> {
+pub(super) fn optimize(stages: Vec<Stage>) -> Vec<Stage> {
     let mut placed: Vec<Stage> = Vec::with_capacity(stages.len());
     for stage in stages {
         match stage {
@@ -28,7 +26,8 @@ pub(super) fn optimize(stages: Vec<Stage>) -> Result<Vec<Stage>> {
             other => placed.push(other),
         }
     }
-    Ok(placed)
+    join_limits(&mut placed);
+    placed
 }
 
 /// Puts a query as far forward as its conditions allow, each for itself.
@@ -130,5 +129,26 @@ fn lets_through(stage: &Stage, reads: &Reads) -> bool {
         Stage::Lookup(lookup) => !reads.meets(&joined(&lookup.target)),
         Stage::GraphLookup(lookup) => !reads.meets(&joined(&lookup.target)),
         _ => false,
+    }
+}
+
+/// Lets a sort know how many documents are wanted of it.
+fn join_limits(stages: &mut [Stage]) {
+    for at in 0..stages.len() {
+        let (before, after) = stages.split_at_mut(at + 1);
+        let Some(Stage::Sort(sort)) = before.last_mut() else {
+            continue;
+        };
+        let mut skipped = 0u64;
+        for stage in after.iter() {
+            match stage {
+                Stage::Skip(n) => skipped = skipped.saturating_add(*n),
+                Stage::Limit(n) => {
+                    *sort = Arc::new(Sort { order: sort.order.clone(), limit: Some(n.saturating_add(skipped)) });
+                    break;
+                }
+                _ => break,
+            }
+        }
     }
 }

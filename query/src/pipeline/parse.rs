@@ -145,25 +145,3 @@ fn parse_stage(stage: Element<'_>, context: &mut ParseContext, place: Place, sta
     });
     Ok(())
 }
-
-/// Lets a sort know how many documents are wanted of it.
-pub(super) fn join_limits(stages: &mut [Stage]) -> Result<()> {
-    for at in 0..stages.len() {
-        let (before, after) = stages.split_at_mut(at + 1);
-        let Some(Stage::Sort(sort)) = before.last_mut() else {
-            continue;
-        };
-        let mut skipped = 0u64;
-        for stage in after.iter() {
-            match stage {
-                Stage::Skip(n) => skipped = skipped.saturating_add(*n),
-                Stage::Limit(n) => {
-                    super::unshared(sort)?.limit = Some(n.saturating_add(skipped));
-                    break;
-                }
-                _ => break,
-            }
-        }
-    }
-    Ok(())
-}
