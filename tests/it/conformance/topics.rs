@@ -34,13 +34,38 @@ macro_rules! required {
 }
 
 required! {
+    agg_expr_array
+    agg_expr_compare_bool_set
+    agg_expr_conditional
+    agg_expr_date
+    agg_expr_misc
+    agg_expr_object
+    agg_expr_string
+    agg_expr_type
+    agg_facet_bucket
+    agg_group
+    agg_unwind
+    index_multikey
+    index_unique
+    pattern_attribute
     query_array
+    query_bitwise
     query_comparison
     query_element
     query_elemmatch
+    query_evaluation
+    query_indexed
     query_logical
     query_paths
-    index_multikey
+    query_projection
+    query_sort
+    query_traps
+    write_bson
+    write_replace
+    write_update_array
+    write_update_matrix
+    write_update_pipeline
+    write_upsert
 }
 
 /// How far the topics are in which not every case passes yet.
