@@ -6,7 +6,7 @@
 
 use bson::{Bson, Document, RawBsonRef, RawDocumentBuf, doc};
 
-use super::scene::{Scene, raw};
+use super::scene::{Scene, pipeline_order, raw};
 use crate::answer::{Answer, listing, read};
 use crate::compare::{bag_difference, same, same_documents};
 use crate::corpus::fields;
@@ -93,6 +93,13 @@ impl Judge<'_> {
         if in_order(expected, got) {
             return None;
         }
+        if let Ok(stages) = command.get_array("pipeline") {
+            return match pipeline_order(stages) {
+                None => None,
+                Some(false) => bag_fault(expected, got),
+                Some(true) => bag_fault(expected, got).or_else(|| Some(order_fault(expected, got))),
+            };
+        }
         let cut = command.get_i32("limit").is_ok_and(|n| n != 0) || command.contains_key("skip");
         let sort = command.get_document("sort").ok();
         let total = sort.is_some_and(|sort| sort.contains_key("_id"));
@@ -100,22 +107,14 @@ impl Judge<'_> {
             return (expected.len() != got.len())
                 .then(|| format!("{} documents expected, got {}", expected.len(), got.len()));
         }
-        if total || !cut {
-            let (missing, extra) = bag_difference(expected, got);
-            if !missing.is_empty() || !extra.is_empty() {
-                let chosen = |docs: &[RawDocumentBuf], at: &[usize]| -> Vec<RawDocumentBuf> {
-                    at.iter().map(|&at| docs[at].clone()).collect()
-                };
-                return Some(format!(
-                    "missing{}\n      not expected{}",
-                    listing(&chosen(expected, &missing), 3),
-                    listing(&chosen(got, &extra), 3)
-                ));
-            }
+        if (total || !cut)
+            && let Some(fault) = bag_fault(expected, got)
+        {
+            return Some(fault);
         }
         let sort = sort?;
         let right = if total { false } else { self.sorted_alike(command, sort, expected, got)? };
-        (!right).then(|| format!("order differs, expected{}\n      got{}", listing(expected, 8), listing(got, 8)))
+        (!right).then(|| order_fault(expected, got))
     }
 
     /// Whether `got` has the sort keys of `expected`, place by place. Nothing where a projection hides
@@ -149,6 +148,25 @@ impl Judge<'_> {
         let keys = |docs: &[RawDocumentBuf]| docs.iter().map(key_of).collect::<Option<Vec<_>>>();
         Some(keys(expected)? == keys(got)?)
     }
+}
+
+fn bag_fault(expected: &[RawDocumentBuf], got: &[RawDocumentBuf]) -> Option<String> {
+    let (missing, extra) = bag_difference(expected, got);
+    if missing.is_empty() && extra.is_empty() {
+        return None;
+    }
+    let chosen = |docs: &[RawDocumentBuf], at: &[usize]| -> Vec<RawDocumentBuf> {
+        at.iter().map(|&at| docs[at].clone()).collect()
+    };
+    Some(format!(
+        "missing{}\n      not expected{}",
+        listing(&chosen(expected, &missing), 3),
+        listing(&chosen(got, &extra), 3)
+    ))
+}
+
+fn order_fault(expected: &[RawDocumentBuf], got: &[RawDocumentBuf]) -> String {
+    format!("order differs, expected{}\n      got{}", listing(expected, 8), listing(got, 8))
 }
 
 /// A value as text, numbers by what they are worth: sort keys 1 and 1.0 are one.
@@ -224,21 +242,11 @@ pub(super) fn write_fault(
     };
     let settle = |docs: &[RawDocumentBuf]| -> Vec<RawDocumentBuf> { docs.iter().map(settled).collect() };
     let (expected, got) = (settle(expected), settle(got));
-    let (missing, extra) = bag_difference(&expected, &got);
-    if missing.is_empty() && extra.is_empty() {
-        return Ok(());
+    match bag_fault(&expected, &got) {
+        None => Ok(()),
+        Some(_) if order_decides => Err(None),
+        Some(fault) => Err(Some(format!("afterwards {fault}"))),
     }
-    if order_decides {
-        return Err(None);
-    }
-    let chosen = |docs: &[RawDocumentBuf], at: &[usize]| -> Vec<RawDocumentBuf> {
-        at.iter().map(|&at| docs[at].clone()).collect()
-    };
-    Err(Some(format!(
-        "afterwards missing{}\n      not expected{}",
-        listing(&chosen(&expected, &missing), 3),
-        listing(&chosen(&got, &extra), 3)
-    )))
 }
 
 fn names_many(command: &Document) -> bool {

@@ -10,7 +10,7 @@ use super::judge::write_fault;
 use super::random::Random;
 use super::scene::{Difference, Pair, Scene, both, raw};
 use super::shrink::shrink;
-use super::{reads, updates};
+use super::{pipelines, reads, updates};
 use crate::answer::Answer;
 use crate::conformance::say;
 use crate::corpus::number;
@@ -21,6 +21,7 @@ const FIXED_SEED: u64 = 0x0b1d_e521;
 const READS_A_SCENE: usize = 200;
 const WRITES_A_SCENE: usize = 40;
 const READS_AFTER_WRITES: usize = 8;
+const PIPELINES_A_SCENE: usize = 100;
 
 /// What the runs are called in which a second MongoDB stands in the engine's place.
 const ITSELF: &str = "MongoDB itself";
@@ -172,6 +173,18 @@ fn read_scene(pair: &mut Pair, random: &mut Random) -> Result<Tally, Box<Differe
     pair.set_up(&scene)?;
     let commands: Vec<Document> =
         (0..READS_A_SCENE).map(|_| reads::read(random, &scene.docs, &scene.indexes)).filter(keep).collect();
+    compare_reads(pair, scene, &commands)
+}
+
+fn pipeline_scene(pair: &mut Pair, random: &mut Random) -> Result<Tally, Box<Difference>> {
+    let scene = Scene::random_with_foreign(random);
+    pair.set_up(&scene)?;
+    let commands: Vec<Document> =
+        (0..PIPELINES_A_SCENE).map(|_| pipelines::aggregate(random, &scene.docs)).filter(keep).collect();
+    compare_reads(pair, scene, &commands)
+}
+
+fn compare_reads(pair: &mut Pair, scene: Scene, commands: &[Document]) -> Result<Tally, Box<Difference>> {
     let answers = pair.ask(&commands.iter().map(raw).collect::<Vec<_>>());
     for (command, answers) in commands.iter().zip(&answers) {
         if let Some(fault) = pair.fault(command, answers) {
@@ -196,7 +209,7 @@ fn write_scene(pair: &mut Pair, random: &mut Random) -> Result<Tally, Box<Differ
             Ok(()) => {}
             Err(None) => return Ok(writes(done + 1)),
             Err(Some(fault)) => {
-                let from_here = Scene { docs: before, indexes: scene.indexes.clone() };
+                let from_here = Scene { docs: before, ..scene.clone() };
                 if pair.writes_alike_without_indexes(&from_here, command, answers) {
                     return Ok(writes(done + 1));
                 }
@@ -225,6 +238,17 @@ fn write_scene(pair: &mut Pair, random: &mut Random) -> Result<Tally, Box<Differ
         }
     }
     Ok(writes(commands.len()))
+}
+
+#[test]
+fn differential_self_pipelines() {
+    let commands = count("BINDERY_DIFFERENTIAL_SELF", 4_000);
+    run(&format!("pipelines of {ITSELF}"), commands, mongodb_itself, pipeline_scene);
+}
+
+#[test]
+fn differential_pipelines() {
+    run("pipelines", count("BINDERY_DIFFERENTIAL_PIPELINES", 6_000), bindery, pipeline_scene);
 }
 
 fn bindery() -> Box<dyn Server> {

@@ -33,6 +33,11 @@ pub(super) fn shrink(pair: &mut Pair, found: Difference) -> Difference {
         let mut smaller = fewer_commands(&mut best, &mut attempt);
         smaller |= fewer_documents(&mut best, &mut attempt);
         smaller |= each_simpler(&mut best, &mut attempt, |scene, commands| {
+            lists_without_one(&scene.foreign)
+                .map(|foreign| (Scene { foreign, ..scene.clone() }, commands.to_vec()))
+                .collect()
+        });
+        smaller |= each_simpler(&mut best, &mut attempt, |scene, commands| {
             lists_without_one(&scene.indexes)
                 .map(|indexes| (Scene { indexes, ..scene.clone() }, commands.to_vec()))
                 .collect()
@@ -48,6 +53,13 @@ pub(super) fn shrink(pair: &mut Pair, found: Difference) -> Difference {
                 for document in simpler(document).into_iter().filter(|d| d.contains_key("_id")) {
                     let mut scene = scene.clone();
                     scene.docs[at] = document;
+                    out.push((scene, commands.to_vec()));
+                }
+            }
+            for (at, document) in scene.foreign.iter().enumerate() {
+                for document in simpler(document).into_iter().filter(|d| d.contains_key("_id")) {
+                    let mut scene = scene.clone();
+                    scene.foreign[at] = document;
                     out.push((scene, commands.to_vec()));
                 }
             }

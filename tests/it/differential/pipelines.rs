@@ -1,0 +1,334 @@
+//! Random pipelines, and what may be expected of the order of their results.
+//!
+//! Stages that depend on the order of their input are generated only where a total order holds: after a
+//! sort that names `_id` while `_id` is still unique. The foreign collection is `d`.
+
+use bson::{Bson, Document, doc};
+
+use super::expressions::{expression, numeric};
+use super::filters::{filter, operand};
+use super::random::Random;
+use super::reads::projection;
+use super::values::{path, plain_path};
+
+/// An `aggregate` command over the collection `c`.
+pub(super) fn aggregate(random: &mut Random, docs: &[Document]) -> Document {
+    let mut pipeline = Vec::new();
+    if random.chance(25) {
+        pipeline.push(doc! { "$match": filter(random, docs) });
+    }
+    if random.chance(75) {
+        pipeline.push(doc! { "$sort": total_sort(random) });
+    }
+    for _ in 0..1 + random.weighted(&[30, 35, 25, 10]) {
+        let ordered = order(&pipeline) == Some(true);
+        pipeline.extend(stages(random, docs, ordered, true));
+    }
+    doc! { "aggregate": "c", "pipeline": pipeline, "cursor": { "batchSize": 10_000 } }
+}
+
+fn total_sort(random: &mut Random) -> Document {
+    let mut sort = Document::new();
+    if random.chance(50) {
+        sort.insert(plain_path(random), random.pick(&[1, -1]));
+    }
+    sort.insert("_id", random.pick(&[1, 1, -1]));
+    sort
+}
+
+/// One stage, or a few that belong together.
+fn stages(random: &mut Random, docs: &[Document], ordered: bool, outer: bool) -> Vec<Document> {
+    let (needs_order, is_outer) = (usize::from(ordered), usize::from(outer));
+    let choice = random.weighted(&[
+        14,
+        14,
+        14,
+        6,
+        5,
+        8 * needs_order,
+        3,
+        6,
+        3,
+        22 * needs_order,
+        12,
+        8 * is_outer,
+        3 * is_outer,
+        4 * is_outer,
+        4 * is_outer * needs_order,
+        6 * needs_order,
+        8,
+        3,
+    ]);
+    let one = match choice {
+        0 => doc! { "$match": filter(random, docs) },
+        1 => doc! { "$project": computed_projection(random, docs) },
+        2 => {
+            let name = if random.chance(70) { plain_path(random) } else { "n".to_owned() };
+            doc! { random.pick(&["$set", "$addFields"]): { name: expression(random, 2) } }
+        }
+        3 => doc! { "$unset": plain_path(random) },
+        4 => doc! { "$sort": total_sort(random) },
+        5 => doc! { random.pick(&["$limit", "$limit", "$skip"]): random.between(1, 6) },
+        6 => doc! { "$count": "n" },
+        7 => {
+            let root = doc! { "$mergeObjects": [{ "_id": "$_id" }, expression(random, 1)] };
+            if random.chance(50) {
+                doc! { "$replaceWith": root }
+            } else {
+                doc! { "$replaceRoot": { "newRoot": root } }
+            }
+        }
+        8 => {
+            let deeper = random.pick(&["$$DESCEND", "$$KEEP"]);
+            doc! { "$redact": { "$cond": [expression(random, 1), deeper, random.pick(&["$$PRUNE", "$$KEEP"])] } }
+        }
+        9 => group(random),
+        10 => unwind(random),
+        11 => return lookup(random, docs),
+        12 => doc! { "$unionWith": { "coll": "d", "pipeline": [{ "$match": filter(random, docs) }] } },
+        13 => return graph_lookup(random),
+        14 => facet(random, docs),
+        15 => bucket(random, docs),
+        16 => window(random),
+        _ => doc! { "$sortByCount": expression(random, 1) },
+    };
+    vec![one]
+}
+
+fn computed_projection(random: &mut Random, docs: &[Document]) -> Document {
+    if random.chance(40) {
+        return projection(random, docs, &Document::new());
+    }
+    let mut out = doc! { plain_path(random): expression(random, 2) };
+    if random.chance(50) {
+        out.insert(random.pick(&["x", "y"]), expression(random, 1));
+    }
+    if random.chance(40) {
+        out.insert(random.pick(&["a", "b", "c"]), 1);
+    }
+    out
+}
+
+fn group(random: &mut Random) -> Document {
+    let key: Bson = match random.below(5) {
+        0 => Bson::Null,
+        1 => expression(random, 1),
+        2 => doc! { "x": format!("${}", path(random)), "y": expression(random, 1) }.into(),
+        _ => format!("${}", path(random)).into(),
+    };
+    let mut group = doc! { "_id": key };
+    for place in 0..1 + random.below(3) {
+        group.insert(format!("n{place}"), accumulator(random));
+    }
+    doc! { "$group": group }
+}
+
+fn accumulator(random: &mut Random) -> Document {
+    let value = expression(random, 1);
+    let by = doc! { plain_path(random): random.pick(&[1, -1]), "_id": 1 };
+    match random.below(9) {
+        0 => doc! { "$sum": random.pick(&[1, 2]) },
+        1 => doc! { random.pick(&["$sum", "$avg"]): numeric(random, 0) },
+        2 => doc! { random.pick(&["$sum", "$avg", "$min", "$max"]): value },
+        3 => doc! { random.pick(&["$first", "$last", "$push"]): value },
+        4 => doc! { "$count": {} },
+        5 => doc! { random.pick(&["$stdDevPop", "$stdDevSamp"]): numeric(random, 0) },
+        6 => {
+            doc! { random.pick(&["$firstN", "$lastN", "$minN", "$maxN"]): { "input": value, "n": random.between(1, 3) } }
+        }
+        7 => doc! { random.pick(&["$top", "$bottom"]): { "sortBy": by, "output": value } },
+        _ => doc! { random.pick(&["$topN", "$bottomN"]): { "sortBy": by, "output": value, "n": random.between(1, 3) } },
+    }
+}
+
+fn unwind(random: &mut Random) -> Document {
+    let path = format!("${}", plain_path(random));
+    if random.chance(40) {
+        return doc! { "$unwind": path };
+    }
+    let mut spec = doc! { "path": path };
+    if random.chance(50) {
+        spec.insert("preserveNullAndEmptyArrays", random.chance(80));
+    }
+    if random.chance(40) {
+        spec.insert("includeArrayIndex", random.pick(&["i", "a.i"]));
+    }
+    doc! { "$unwind": spec }
+}
+
+/// A join comes with a sort of what it found, whose order is open otherwise.
+fn sorted_by_id(name: &str) -> Document {
+    doc! { "$set": { name: { "$sortArray": { "input": format!("${name}"), "sortBy": { "_id": 1 } } } } }
+}
+
+fn lookup(random: &mut Random, docs: &[Document]) -> Vec<Document> {
+    let mut spec = doc! { "from": "d", "as": "r" };
+    let keys = random.chance(75);
+    if keys {
+        spec.insert("localField", if random.chance(20) { "_id".to_owned() } else { plain_path(random) });
+        spec.insert("foreignField", if random.chance(30) { "_id".to_owned() } else { plain_path(random) });
+    }
+    if !keys || random.chance(25) {
+        let mut inner = Vec::new();
+        if random.chance(60) {
+            spec.insert("let", doc! { "v": format!("${}", plain_path(random)) });
+            let operator = random.pick(&["$eq", "$gt", "$lte"]);
+            inner.push(doc! { "$match": { "$expr": { operator: [format!("${}", plain_path(random)), "$$v"] } } });
+        }
+        if random.chance(50) {
+            inner.push(doc! { "$match": filter(random, docs) });
+        }
+        spec.insert("pipeline", inner);
+    }
+    vec![doc! { "$lookup": spec }, sorted_by_id("r")]
+}
+
+fn graph_lookup(random: &mut Random) -> Vec<Document> {
+    let mut spec = doc! {
+        "from": "d",
+        "startWith": format!("${}", plain_path(random)),
+        "connectFromField": plain_path(random),
+        "connectToField": plain_path(random),
+        "as": "r",
+    };
+    if random.chance(40) {
+        spec.insert("maxDepth", random.between(0, 2));
+    }
+    vec![doc! { "$graphLookup": spec }, sorted_by_id("r")]
+}
+
+fn facet(random: &mut Random, docs: &[Document]) -> Document {
+    let mut facet = Document::new();
+    for name in ["f", "g"] {
+        let mut inner = Vec::new();
+        for _ in 0..random.below(3) {
+            let ordered = order_from(&inner, true) == Some(true);
+            if ordered {
+                inner.extend(stages(random, docs, true, false));
+            }
+        }
+        if order_from(&inner, true) != Some(true) {
+            inner.push(doc! { "$count": "n" });
+        }
+        facet.insert(name, inner);
+    }
+    doc! { "$facet": facet }
+}
+
+fn bucket(random: &mut Random, docs: &[Document]) -> Document {
+    if random.chance(40) {
+        return doc! { "$bucketAuto": {
+            "groupBy": expression(random, 1),
+            "buckets": random.between(1, 4),
+            "output": { "n": accumulator(random) },
+        } };
+    }
+    let mut spec = doc! {
+        "groupBy": format!("${}", path(random)),
+        "boundaries": [0, 2, 4, 100],
+        "output": { "n": accumulator(random) },
+    };
+    if random.chance(85) {
+        spec.insert("default", operand(random, docs, "a"));
+    }
+    doc! { "$bucket": spec }
+}
+
+fn window(random: &mut Random) -> Document {
+    let value = expression(random, 1);
+    let bounds: Vec<Bson> = match random.below(4) {
+        0 => vec!["unbounded".into(), "current".into()],
+        1 => vec![(-1).into(), 1.into()],
+        2 => vec!["unbounded".into(), "unbounded".into()],
+        _ => vec![0.into(), 2.into()],
+    };
+    let output = match random.below(4) {
+        0 => doc! { random.pick(&["$sum", "$avg"]): numeric(random, 0), "window": { "documents": bounds } },
+        1 => {
+            doc! { random.pick(&["$min", "$max", "$first", "$last", "$push"]): value, "window": { "documents": bounds } }
+        }
+        2 => doc! { random.pick(&["$rank", "$denseRank", "$documentNumber"]): {} },
+        _ => doc! { "$shift": { "output": value, "by": random.between(-2, 2), "default": Bson::Null } },
+    };
+    let mut spec = doc! { "sortBy": { "_id": random.pick(&[1, -1]) }, "output": { "w": output } };
+    if random.chance(60) {
+        spec.insert("partitionBy", format!("${}", plain_path(random)));
+    }
+    doc! { "$setWindowFields": spec }
+}
+
+/// What holds of a pipeline's results: `Some(true)` if their order is determined, `Some(false)` if they are
+/// a bag, nothing if they depend on an open order.
+pub(super) fn order(pipeline: &[Document]) -> Option<bool> {
+    order_from(pipeline, false)
+}
+
+fn order_from(pipeline: &[Document], ordered: bool) -> Option<bool> {
+    let (mut total, mut unique_ids) = (ordered, true);
+    let mut stages = pipeline.iter().peekable();
+    while let Some(stage) = stages.next() {
+        let (name, spec) = stage.iter().next()?;
+        match name.as_str() {
+            "$sort" => total = unique_ids && spec.as_document()?.contains_key("_id"),
+            "$limit" | "$skip" if !total => return None,
+            "$group" | "$bucket" | "$bucketAuto" | "$sortByCount" => {
+                if !total {
+                    return None;
+                }
+                (total, unique_ids) = (false, true);
+            }
+            "$count" => total = true,
+            "$unwind" => unique_ids = false,
+            "$unset" => unique_ids &= spec.as_str() != Some("_id"),
+            "$set" | "$addFields" | "$project" => {
+                unique_ids &= !spec.as_document()?.contains_key("_id");
+            }
+            "$replaceRoot" | "$replaceWith" => unique_ids = false,
+            "$unionWith" => (total, unique_ids) = (false, false),
+            "$lookup" | "$graphLookup" => {
+                let name = spec.as_document()?.get_str("as").ok()?;
+                if stages.next() != Some(&sorted_by_id(name)) {
+                    return None;
+                }
+            }
+            "$facet" => {
+                for (_, inner) in spec.as_document()? {
+                    let inner: Option<Vec<Document>> =
+                        inner.as_array()?.iter().map(|stage| stage.as_document().cloned()).collect();
+                    if order_from(&inner?, total) != Some(true) {
+                        return None;
+                    }
+                }
+                (total, unique_ids) = (true, true);
+            }
+            "$setWindowFields" => {
+                let by_id = spec.as_document()?.get_document("sortBy").is_ok_and(|s| s.contains_key("_id"));
+                if !by_id || !unique_ids {
+                    return None;
+                }
+                total = false;
+            }
+            "$sample" => return None,
+            _ => {}
+        }
+    }
+    Some(total)
+}
+
+#[cfg(test)]
+mod tests {
+    use bson::doc;
+
+    use super::order;
+
+    #[test]
+    fn an_order_is_total_only_by_unique_ids() {
+        let by_id = doc! { "$sort": { "a": 1, "_id": 1 } };
+        assert_eq!(order(&[by_id.clone()]), Some(true));
+        assert_eq!(order(&[doc! { "$sort": { "a": 1 } }]), Some(false));
+        assert_eq!(order(&[doc! { "$limit": 1 }]), None);
+        assert_eq!(order(&[by_id.clone(), doc! { "$limit": 1 }]), Some(true));
+        assert_eq!(order(&[doc! { "$unwind": "$a" }, by_id.clone(), doc! { "$limit": 1 }]), None);
+        assert_eq!(order(&[by_id, doc! { "$group": { "_id": "$a" } }]), Some(false));
+    }
+}
