@@ -9,7 +9,7 @@ use bson::{Document, doc};
 use super::judge::write_fault;
 use super::random::Random;
 use super::scene::{Difference, Pair, Scene, both, raw};
-use super::shrink::shrink;
+use super::shrink::{error_codes, shrink};
 use super::{pipelines, reads, updates};
 use crate::answer::Answer;
 use crate::conformance::say;
@@ -113,10 +113,10 @@ fn run(
                         if kinds.contains(&kind) {
                             continue;
                         }
-                        kinds.push(kind);
+                        kinds.push(kind.clone());
                     }
                     differ.fetch_add(1, Ordering::Relaxed);
-                    let line = pair.case_line(&format!("seed {seed}, scene {number}"), &found);
+                    let line = pair.case_line(&format!("{kind}: scene {number} of seed {seed}"), &found);
                     say(&format!("  DIFFERS (seed {seed}, scene {number}) {}\n{line}\n", found.fault));
                 }
             });
@@ -133,16 +133,12 @@ fn run(
     assert_eq!(differ, 0, "differences from MongoDB with seed {seed}");
 }
 
-/// What sort of difference it is: the error that only one side gives, or else the operators in the last
-/// command. One of each sort is enough to see.
+/// What sort of difference it is: the error codes, or else the operators in the last command. One of each
+/// sort is enough to see.
 fn kind(difference: &Difference) -> String {
-    if let Some(at) = difference.fault.find("error ") {
-        return difference.fault[at..].chars().take(40).collect();
-    }
-    let codes: Vec<&str> =
-        difference.fault.split("\"code\": ").skip(1).map(|rest| &rest[..rest.len().min(5)]).collect();
-    if !codes.is_empty() {
-        return codes.join(" ");
+    let errors = error_codes(&difference.fault);
+    if !errors.is_empty() {
+        return errors;
     }
     let command = difference.commands.last().map(Document::to_string).unwrap_or_default();
     let mut words: Vec<&str> = command

@@ -11,8 +11,22 @@ use super::scene::{Difference, Pair, Scene};
 const TRIALS: usize = 600;
 const PATIENCE: Duration = Duration::from_secs(40);
 
+/// The errors that a fault speaks of, in order: `error 2` and `"code": 2`.
+pub(super) fn error_codes(fault: &str) -> String {
+    let mut codes = String::new();
+    for word in ["error ", "\"code\": "] {
+        for after in fault.split(word).skip(1) {
+            let digits = after.chars().take_while(|c| c.is_ascii_digit() || *c == '-');
+            codes.push_str(word);
+            codes.extend(digits);
+        }
+    }
+    codes
+}
+
 /// Takes away from a difference whatever it does not need.
 pub(super) fn shrink(pair: &mut Pair, found: Difference) -> Difference {
+    let errors = error_codes(&found.fault);
     let mut best = found;
     let mut trials = TRIALS;
     let began = Instant::now();
@@ -21,7 +35,8 @@ pub(super) fn shrink(pair: &mut Pair, found: Difference) -> Difference {
             return false;
         }
         trials -= 1;
-        match pair.again(&scene, &commands) {
+        // A smaller case of another mistake would hide this one.
+        match pair.again(&scene, &commands).filter(|fault| error_codes(fault) == errors) {
             Some(fault) => {
                 *best = Difference { scene, commands, fault };
                 true
