@@ -14,8 +14,8 @@ use super::args::Args;
 use super::{Request, Target, find, view};
 use crate::cursor::{Buffered, FIRST_BATCH, Rows, ServerCursor, reply_first_batch};
 use crate::database::Inner;
-use crate::execute::{Collections, FindRows, PlanStream, Question, SharedTrace, StreamRows};
-use crate::layout::{LayoutCollection, LayoutRows};
+use crate::execute::{Collections, FindRows, PlanStream, Question, SharedTrace, StreamRows, recorded};
+use crate::layout::{self, LayoutCollection, LayoutRows};
 use crate::trace::{Cx, Trace};
 
 const FIELDS: [&str; 14] = [
@@ -224,7 +224,19 @@ impl Around {
                 question.skip = pushed.skip;
                 question.limit = pushed.limit;
                 compiled.skip_stages(pushed.stages);
-                if pushed.limit == Some(0) {
+                let grouped = match &source {
+                    Source::Layout(collection) => match pushed.group(pipeline) {
+                        Some(group) => recorded(self.deadline, &self.trace, |cx| {
+                            layout::rollup(&self.server, collection, &question, group, cx)
+                        })?,
+                        None => None,
+                    },
+                    Source::Nothing | Source::State(_) => None,
+                };
+                if let Some(groups) = grouped {
+                    compiled.skip_stages(1);
+                    Box::new(Documents::new(groups))
+                } else if pushed.limit == Some(0) {
                     Box::new(Documents::default())
                 } else {
                     let mut untraced = bindery_index::Untraced;
@@ -276,6 +288,15 @@ impl<'a> Pushed<'a> {
             pushed.stages += 1;
         }
         pushed
+    }
+
+    /// The `$group` that follows at once, where the order of documents plays no part.
+    fn group(&self, pipeline: Doc<'a>) -> Option<Doc<'a>> {
+        if self.sort.is_some() || self.skip > 0 || self.limit.is_some() {
+            return None;
+        }
+        let stage = pipeline.iter().nth(self.stages)?.value().as_document()?.first()?;
+        stage.value().as_document().filter(|_| stage.key == b"$group")
     }
 
     /// The conjunction of the `$match`es.

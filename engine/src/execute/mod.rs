@@ -36,5 +36,5 @@ pub(crate) use project::project;
 pub(crate) use question::{Question, Scope};
 pub(crate) use rows::{FindRows, matching_records};
 pub(crate) use stage::Stage;
-pub(crate) use stream::{Collections, PlanStream, SharedTrace, StreamRows};
+pub(crate) use stream::{Collections, PlanStream, SharedTrace, StreamRows, recorded};
 pub(crate) use tail::{LingeringRows, TailRows};

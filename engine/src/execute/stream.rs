@@ -25,6 +25,32 @@ use crate::trace::{Cx, Trace};
 /// What a pipeline's sources record into, if anybody measures.
 pub(crate) type SharedTrace = Option<Arc<Mutex<Trace>>>;
 
+/// Runs something that reads, recorded if anybody measures.
+///
+/// # Errors
+/// What it says.
+pub(crate) fn recorded<T>(
+    deadline: Option<Instant>,
+    trace: &SharedTrace,
+    run: impl FnOnce(&mut Cx<'_>) -> Result<T>,
+) -> Result<T> {
+    let mut own = Trace::new();
+    let mut untraced = Untraced;
+    let mut cx = match trace {
+        Some(_) => Cx::new(&mut own),
+        None => Cx::new(&mut untraced),
+    };
+    cx.deadline = deadline;
+    let result = run(&mut cx);
+    let work = cx.work;
+    if let Some(shared) = trace {
+        let mut trace = shared.lock();
+        trace.accesses.append(&mut own.accesses);
+        trace.work.add(work);
+    }
+    result
+}
+
 /// A running plan as a stream.
 pub(crate) struct PlanStream {
     rows: Box<dyn Rows>,

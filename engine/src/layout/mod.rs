@@ -8,6 +8,7 @@
 //! source       stored documents found by a pruned filter, unfolded, checked against the logical filter
 //! rows         the documents of a cursor: logical order, skip, limit and projection on top of a source
 //! answers      count and distinct
+//! rollup       $group from the summaries of buckets
 //! writer       insert, replace, delete of logical documents; one file a layout for how
 //! statements   the statements of update, delete and findAndModify
 //! indexes      logical index keys as stored ones
@@ -21,6 +22,7 @@ mod attribute;
 mod bucket;
 mod diagnostics;
 mod indexes;
+mod rollup;
 mod rows;
 mod source;
 mod statements;
@@ -47,6 +49,7 @@ use crate::write;
 pub(crate) use answers::{count, distinct};
 pub(crate) use diagnostics::{bytes, compact, logical_count, show_stats, validate};
 pub(crate) use indexes::translate as translate_index;
+pub(crate) use rollup::rollup;
 pub(crate) use rows::LayoutRows;
 pub(crate) use source::Asked;
 pub(crate) use statements::{delete, find_and_modify, update};

@@ -55,6 +55,7 @@ impl Subject for Readings {
                 document.insert("sensor", sensor(random));
                 document.insert("ts", time(random));
                 document.insert("value", number(random));
+                document.insert("level", random.below(1000) as i32 - 300);
                 if random.one_in(3) {
                     document.insert("extra", doc! {"a": [random.below(3) as i32]});
                 }
@@ -106,7 +107,9 @@ impl Subject for Readings {
     }
 
     fn group(&self, random: &mut Random) -> Document {
-        match random.below(4) {
+        match random.below(6) {
+            4 => doc! {"_id": "$sensor", "n": {"$sum": 1}, "sum": {"$sum": "$extra"}},
+            5 => doc! {"_id": null, "most": {"$max": "$level"}, "sum": {"$sum": "$level"}, "avg": {"$avg": "$level"}},
             0 => doc! {"_id": "$sensor", "n": {"$sum": 1}, "most": {"$max": "$ts"}},
             1 => doc! {"_id": null, "n": {"$sum": 1}, "sum": {"$sum": "$value"}},
             2 => doc! {"_id": "$sensor", "least": {"$min": "$value"}, "avg": {"$avg": "$value"}},
