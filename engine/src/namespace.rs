@@ -47,7 +47,12 @@ pub(crate) fn check_collection(database: &str, name: &str) -> Result<()> {
 /// 73 as for [`check_collection`], and for dollars.
 pub(crate) fn check_readable(database: &str, name: &str) -> Result<()> {
     check_collection(database, name)?;
-    match name.strip_suffix(STORED_SUFFIX).unwrap_or(name).contains('$') {
+    // What follows names a part of the stored form, such as the children of a subset.
+    let logical = match name.split_once(STORED_SUFFIX) {
+        Some((logical, part)) if (part.is_empty() || part.starts_with('.')) && !part.contains('$') => logical,
+        _ => name,
+    };
+    match logical.contains('$') {
         true => Err(refused(database, name, "names with '$' are reserved")),
         false => Ok(()),
     }

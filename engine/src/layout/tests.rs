@@ -2,5 +2,6 @@
 
 mod attribute;
 mod bucket;
+mod forms;
 mod model;
 mod subset;

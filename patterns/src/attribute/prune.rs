@@ -9,28 +9,65 @@ use crate::prune::{Pruned, StoredOrder, accepts_missing, all_paths, below_first,
 
 impl Attribute {
     /// See [`Layout::prune`](crate::Layout::prune). A condition on an attribute that a document without it
-    /// does not meet is exactly an `$elemMatch`; others leave no trace in the array.
+    /// does not meet is exactly an `$elemMatch`; others leave no trace in the array. Conditions on one attribute
+    /// share an `$elemMatch`, so that they bound the same index entries.
     pub(crate) fn prune(&self, filter: &Filter) -> Pruned {
-        rewrite(filter, &|leaf| self.prune_leaf(leaf))
+        match filter {
+            Filter::And(parts) => self.prune_all(parts),
+            Filter::Or(parts) => Pruned::or(parts.iter().map(|part| self.prune(part)).collect()),
+            _ => rewrite(filter, &|leaf| self.prune_leaf(leaf)),
+        }
+    }
+
+    fn prune_all(&self, parts: &[Filter]) -> Pruned {
+        let mut pruned = Vec::new();
+        let mut attributes: Vec<(&str, Vec<Filter>)> = Vec::new();
+        for part in parts {
+            match part.path().zip(self.condition(part)) {
+                Some((path, conditions)) => {
+                    let at = attributes.iter().position(|(name, _)| *name == path.first());
+                    let at = at.unwrap_or_else(|| {
+                        attributes.push((path.first(), Vec::new()));
+                        attributes.len() - 1
+                    });
+                    attributes[at].1.extend(conditions);
+                }
+                None => pruned.push(self.prune(part)),
+            }
+        }
+        pruned.extend(attributes.into_iter().map(|(name, conditions)| self.has_attribute(name, conditions)));
+        Pruned::and(pruned)
     }
 
     fn prune_leaf(&self, leaf: &Filter) -> Pruned {
-        let Some(path) = leaf.path() else { return Pruned::anything() };
-        if !self.is_attribute(path.first().as_bytes()) {
-            return Pruned::exact(leaf.clone());
+        match leaf.path() {
+            Some(path) if !self.is_attribute(path.first().as_bytes()) => Pruned::exact(leaf.clone()),
+            Some(path) => match self.condition(leaf) {
+                Some(condition) => self.has_attribute(path.first(), condition.into_iter().collect()),
+                None => Pruned::anything(),
+            },
+            None => Pruned::anything(),
         }
+    }
+
+    /// What a leaf on an attribute asks of the attribute's value, if it asks that there is one; nothing more, if
+    /// that is all.
+    fn condition(&self, leaf: &Filter) -> Option<Option<Filter>> {
+        let path = leaf.path().filter(|path| self.is_attribute(path.first().as_bytes()))?;
         if accepts_missing(leaf) {
-            return Pruned::anything();
+            return None;
         }
-        let name = OwnedValue::new(Value::from(path.first()));
-        let mut conditions = vec![Filter::Compare(Compare::new(Path::parse(part::NAME), CompareOp::Eq, name, None))];
-        if !matches!(leaf, Filter::Exists(path) if path.is_top_level()) {
-            let below = Path::parse(&format!("{}{}", part::VALUE, below_first(path.as_str())));
-            match moved(leaf, below) {
-                Some(condition) => conditions.push(condition),
-                None => return Pruned::anything(),
-            }
+        if matches!(leaf, Filter::Exists(path) if path.is_top_level()) {
+            return Some(None);
         }
+        let below = Path::parse(&format!("{}{}", part::VALUE, below_first(path.as_str())));
+        moved(leaf, below).map(Some)
+    }
+
+    /// That there is an attribute of this name whose value meets the conditions.
+    fn has_attribute(&self, name: &str, mut conditions: Vec<Filter>) -> Pruned {
+        let name = OwnedValue::new(Value::from(name));
+        conditions.insert(0, Filter::Compare(Compare::new(Path::parse(part::NAME), CompareOp::Eq, name, None)));
         let filter = Box::new(Filter::And(conditions));
         Pruned::exact(Filter::ElemMatchObject(ElemMatchObject { path: Path::parse(&self.path), filter }))
     }

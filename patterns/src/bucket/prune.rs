@@ -37,15 +37,20 @@ impl Bucket {
     fn time_compare(&self, test: &Compare) -> Option<Filter> {
         let Value::DateTime(time) = test.operand.value() else { return None };
         let start = self.start_of(time);
+        // Times are whole milliseconds.
+        let earliest = |op: CompareOp| if op == CompareOp::Gt { time.saturating_add(1) } else { time };
+        let latest = |op: CompareOp| if op == CompareOp::Lt { time.saturating_sub(1) } else { time };
         let by_span = matches!(self.size, Size::Span(_));
         let lower = |op: CompareOp| {
             let mut bounds = vec![date(field::LAST, op, time)];
             if by_span {
-                bounds.push(date(field::START, CompareOp::Gte, start));
+                bounds.push(date(field::START, CompareOp::Gte, self.start_of(earliest(op))));
             }
             bounds
         };
-        let upper = |op: CompareOp| vec![date(field::FIRST, op, time), date(field::START, CompareOp::Lte, start)];
+        let upper = |op: CompareOp| {
+            vec![date(field::FIRST, op, time), date(field::START, CompareOp::Lte, self.start_of(latest(op)))]
+        };
         Some(Filter::And(match test.op {
             CompareOp::Gt | CompareOp::Gte => lower(test.op),
             CompareOp::Lt | CompareOp::Lte => upper(test.op),
