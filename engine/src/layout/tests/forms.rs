@@ -24,8 +24,9 @@ fn readings() -> Database {
     let db = Database::new();
     run(&db, doc! {"create": "r", "layout": {"bucket": {"time": "ts", "meta": "s", "hours": 1}}});
     for sensor in 0..3 {
-        let documents: Vec<Document> =
-            (0..240).map(|i| doc! {"_id": sensor * 1000 + i, "s": sensor, "ts": at(i64::from(i) * 5), "v": i % 7}).collect();
+        let documents: Vec<Document> = (0..240)
+            .map(|i| doc! {"_id": sensor * 1000 + i, "s": sensor, "ts": at(i64::from(i) * 5), "v": i % 7})
+            .collect();
         assert_eq!(run(&db, doc! {"insert": "r", "documents": documents}).get_i32("n").ok(), Some(240));
     }
     db
