@@ -45,14 +45,22 @@ required! {
     agg_facet_bucket
     agg_group
     agg_unwind
+    agg_window
+    found
+    index_create
     index_multikey
     index_unique
     pattern_attribute
+    pattern_bucket
+    pattern_polymorphic
     query_array
     query_bitwise
     query_comparison
+    query_cursor
+    query_distinct_count
     query_element
     query_elemmatch
+    query_errors
     query_evaluation
     query_indexed
     query_logical
@@ -61,8 +69,13 @@ required! {
     query_sort
     query_traps
     write_bson
+    write_bulk
+    write_delete
+    write_findandmodify
+    write_insert
     write_replace
     write_update_array
+    write_update_field
     write_update_matrix
     write_update_pipeline
     write_upsert
