@@ -201,6 +201,12 @@ impl Around {
         let mut context = question.context(&scope, collation)?;
         // Parsed whole first: what is wrong with a late stage is said before anything runs.
         let mut compiled = Pipeline::parse(pipeline, &mut context)?;
+        // Queries that can go forward do so, to where an index answers them.
+        let arranged = compiled.arranged(pipeline);
+        if let Some(arranged) = &arranged {
+            compiled = Pipeline::parse(arranged.doc(), &mut context)?;
+        }
+        let pipeline = arranged.as_ref().map_or(pipeline, DocBuf::doc);
         let mut env = Environment::new(Arc::new(Collections {
             server: Arc::clone(&self.server),
             database: self.database.clone(),

@@ -289,3 +289,6 @@ pub(crate) fn type_name(value: &Val<'_>) -> &'static str {
 pub(crate) fn array_items<'a>(value: &'a Val<'_>) -> Option<Doc<'a>> {
     value.get().and_then(|v| v.as_array())
 }
+
+#[cfg(test)]
+mod tests;

@@ -290,6 +290,7 @@ impl Pipeline {
     fn split_first(&self) -> (Pipeline, Pipeline) {
         let (mut first, mut rest) = (self.clone(), self.clone());
         first.stages.truncate(1);
+        first.origins.clear();
         rest.skip_stages(1);
         (first, rest)
     }

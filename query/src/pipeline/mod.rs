@@ -44,7 +44,7 @@ mod unwind;
 
 use std::sync::Arc;
 
-use bindery_document::{Doc, Error, Result, code};
+use bindery_document::{Builder, Doc, DocBuf, Error, Result, Value, code};
 
 use crate::collation::Collation;
 use crate::filter::ParseContext;
@@ -74,6 +74,8 @@ pub use unwind::Unwind;
 #[derive(Clone, Debug)]
 pub struct Pipeline {
     stages: Vec<Stage>,
+    /// For each stage the number of the one that it was written as; `$bucket` and others make two of one.
+    origins: Vec<usize>,
     collation: Option<Collation>,
 }
 
@@ -96,7 +98,24 @@ impl Pipeline {
 
     /// Takes the first `n` stages away, which the caller has carried out itself (by an index, for example).
     pub fn skip_stages(&mut self, n: usize) {
-        self.stages.drain(..n.min(self.stages.len()));
+        let n = n.min(self.stages.len());
+        self.stages.drain(..n);
+        self.origins.drain(..n.min(self.origins.len()));
+    }
+
+    /// The stages as they were written, with every `$match` as far forward as it can go as a whole; `None` if they
+    /// stand like that already. For callers that let an index answer the queries in front.
+    pub fn arranged(&self, written: Doc<'_>) -> Option<DocBuf> {
+        let order = optimize::arrange(&self.stages, &self.origins);
+        if order.is_sorted() {
+            return None;
+        }
+        let stages: Vec<Value<'_>> = written.iter().map(|stage| stage.value()).collect();
+        let mut builder = Builder::new();
+        for (place, number) in order.into_iter().enumerate() {
+            builder.append_index(place, *stages.get(number)?);
+        }
+        Some(builder.finish())
     }
 
     /// How strings compare.
@@ -159,6 +178,7 @@ impl Pipeline {
     fn finish(&mut self) -> Result<()> {
         self.fold()?;
         self.stages = optimize::optimize(std::mem::take(&mut self.stages));
+        self.origins.clear();
         Ok(())
     }
 }
@@ -188,3 +208,6 @@ fn check_size(bytes: usize) -> Result<()> {
 fn unshared<T>(shared: &mut Arc<T>) -> Result<&mut T> {
     Arc::get_mut(shared).ok_or_else(|| Error::new(code::INTERNAL_ERROR, "a stage is in use while it is compiled"))
 }
+
+#[cfg(test)]
+mod tests;

@@ -30,6 +30,34 @@ pub(super) fn optimize(stages: Vec<Stage>) -> Vec<Stage> {
     placed
 }
 
+/// The numbers of the stages as written, in an order with each query as far forward as it can go as a whole.
+pub(super) fn arrange(stages: &[Stage], origins: &[usize]) -> Vec<usize> {
+    let mut placed: Vec<(usize, &Stage)> = Vec::with_capacity(stages.len());
+    for (stage, number) in stages.iter().zip(origins) {
+        let mut at = placed.len();
+        if let Stage::Match(query) = stage {
+            let reads = Reads::of(&query.filter);
+            // Queries keep their order among themselves.
+            while let Some((_, before)) = at.checked_sub(1).and_then(|place| placed.get(place))
+                && !matches!(before, Stage::Match(_))
+                && lets_through(before, &reads)
+            {
+                at -= 1;
+            }
+            // Stages that were written as one stay together.
+            while let (Some(before), Some(after)) = (at.checked_sub(1).and_then(|b| placed.get(b)), placed.get(at))
+                && before.0 == after.0
+            {
+                at += 1;
+            }
+        }
+        placed.insert(at, (*number, stage));
+    }
+    let mut order: Vec<usize> = placed.into_iter().map(|(number, _)| number).collect();
+    order.dedup();
+    order
+}
+
 /// Puts a query as far forward as its conditions allow, each for itself.
 fn place_match(placed: &mut Vec<Stage>, filter: Filter) {
     let conditions = match filter {
@@ -150,5 +178,56 @@ fn join_limits(stages: &mut [Stage]) {
                 _ => break,
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bindery_document::{DocBuf, Value};
+    use bson::doc;
+
+    use super::super::Pipeline;
+    use super::*;
+    use crate::filter::ParseContext;
+
+    fn names(stages: Vec<bson::Document>) -> Vec<&'static str> {
+        let stages = DocBuf::from_bson(&doc! {"p": stages}).expect("stages");
+        let Some(Value::Array(stages)) = stages.doc().get("p") else {
+            panic!("no array");
+        };
+        let pipeline = Pipeline::parse(stages, &mut ParseContext::new()).expect("pipeline");
+        optimize(pipeline.stages).iter().map(Stage::name).collect()
+    }
+
+    #[test]
+    fn queries_move_before_what_does_not_change_their_fields() {
+        assert_eq!(names(vec![doc! {"$addFields": {"a": 1}}, doc! {"$match": {"b": 1}}]), ["$match", "$addFields"]);
+        assert_eq!(names(vec![doc! {"$addFields": {"a": 1}}, doc! {"$match": {"a.x": 1}}]), ["$addFields", "$match"]);
+        assert_eq!(names(vec![doc! {"$sort": {"a": 1}}, doc! {"$match": {"a": 1}}]), ["$match", "$sort"]);
+        assert_eq!(names(vec![doc! {"$unwind": "$a"}, doc! {"$match": {"a": 1}}]), ["$unwind", "$match"]);
+        assert_eq!(names(vec![doc! {"$project": {"a": 1}}, doc! {"$match": {"b": 1}}]), ["$project", "$match"]);
+        assert_eq!(names(vec![doc! {"$limit": 3}, doc! {"$match": {"a": 1}}]), ["$limit", "$match"]);
+    }
+
+    #[test]
+    fn written_stages_are_arranged_whole() {
+        let arranged = |stages: Vec<bson::Document>| {
+            let stages = DocBuf::from_bson(&doc! {"p": stages}).expect("stages");
+            let Some(Value::Array(stages)) = stages.doc().get("p") else {
+                panic!("no array");
+            };
+            let pipeline = Pipeline::parse(stages, &mut ParseContext::new()).expect("pipeline");
+            arrange(&pipeline.stages, &pipeline.origins)
+        };
+        assert_eq!(arranged(vec![doc! {"$sortByCount": "$a"}, doc! {"$match": {"_id": 1}}]), [0, 1]);
+        assert_eq!(arranged(vec![doc! {"$set": {"a": 1}}, doc! {"$match": {"b": 1}}]), [1, 0]);
+    }
+
+    #[test]
+    fn conditions_move_one_by_one_and_neighbours_join() {
+        let split = vec![doc! {"$unwind": "$a"}, doc! {"$match": {"a": 1, "b": 2}}];
+        assert_eq!(names(split), ["$match", "$unwind", "$match"]);
+        let joined = vec![doc! {"$match": {"a": 1}}, doc! {"$match": {"b": 2}}];
+        assert_eq!(names(joined), ["$match"]);
     }
 }

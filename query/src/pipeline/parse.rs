@@ -35,9 +35,10 @@ pub(super) fn parse(stages: Doc<'_>, context: &mut ParseContext, place: Place) -
             format!("a pipeline has at most {MAX_STAGES} stages, not {n_stages}"),
         ));
     }
-    let mut parsed = Vec::with_capacity(n_stages);
-    for element in stages {
+    let (mut parsed, mut origins) = (Vec::with_capacity(n_stages), Vec::with_capacity(n_stages));
+    for (number, element) in stages.iter().enumerate() {
         parse_stage(named(&element)?, context, place, &mut parsed)?;
+        origins.resize(parsed.len(), number);
     }
     for (index, element) in stages.iter().enumerate() {
         check_place(named(&element)?.key_str(), place, index, n_stages)?;
@@ -51,7 +52,7 @@ pub(super) fn parse(stages: Doc<'_>, context: &mut ParseContext, place: Place) -
             }
         }
     }
-    Ok(Pipeline { stages: parsed, collation: context.collation.clone() })
+    Ok(Pipeline { stages: parsed, origins, collation: context.collation.clone() })
 }
 
 /// The one field of a stage.
