@@ -59,7 +59,10 @@ fn constant_parts_fail_at_once() {
     assert_eq!(parse(doc! {"$add": ["$a", 1, "x"]}), Err(16554));
     assert_eq!(parse(doc! {"$add": ["$a", "x"]}), Ok(()));
     assert_eq!(parse(doc! {"$and": [false, {"$add": [1, "x"]}]}), Err(16554));
-    assert_eq!(parse(doc! {"$switch": {"branches": [{"case": false, "then": {"$add": [1, "x"]}}], "default": 1}}), Ok(()));
+    assert_eq!(
+        parse(doc! {"$switch": {"branches": [{"case": false, "then": {"$add": [1, "x"]}}], "default": 1}}),
+        Ok(())
+    );
     assert_eq!(parse(doc! {"$map": {"input": "x", "in": 1}}), Ok(()));
     assert_eq!(parse(doc! {"$setEquals": ["$a", "x"]}), Err(5_887_502));
     assert_eq!(parse(doc! {"$nope": 1}), Err(168));
@@ -67,7 +70,8 @@ fn constant_parts_fail_at_once() {
 
 #[test]
 fn variables_nest_and_end() {
-    let nested = doc! {"$let": {"vars": {"x": 1}, "in": {"$let": {"vars": {"y": {"$add": ["$$x", 1]}}, "in": ["$$x", "$$y"]}}}};
+    let nested =
+        doc! {"$let": {"vars": {"x": 1}, "in": {"$let": {"vars": {"y": {"$add": ["$$x", 1]}}, "in": ["$$x", "$$y"]}}}};
     gives(nested, doc! {}, bson::bson!([1, 2]));
     let reduced = doc! {"$reduce": {"input": "$a", "initialValue": "", "in": {"$concat": ["$$value", "$$this"]}}};
     gives(reduced, doc! {"a": ["x", "y"]}, "xy");
@@ -87,7 +91,8 @@ fn missing_is_not_null() {
 #[test]
 fn dates_keep_the_clock_of_their_zone() {
     let start = bson::DateTime::from_millis(1_583_566_200_000);
-    let add = |unit: &str| doc! {"$dateAdd": {"startDate": "$d", "unit": unit, "amount": 1, "timezone": "America/New_York"}};
+    let add =
+        |unit: &str| doc! {"$dateAdd": {"startDate": "$d", "unit": unit, "amount": 1, "timezone": "America/New_York"}};
     // 2020-03-07T07:30Z is 02:30 there; a day later that time is skipped.
     gives(add("day"), doc! {"d": start}, bson::DateTime::from_millis(1_583_652_600_000));
     gives(add("month"), doc! {"d": start}, bson::DateTime::from_millis(1_586_241_000_000));
@@ -96,8 +101,10 @@ fn dates_keep_the_clock_of_their_zone() {
 
 #[test]
 fn dependencies_name_what_is_read() {
-    let spec = DocBuf::from_bson(&doc! {"e": {"$let": {"vars": {"x": "$a.b"}, "in": {"$add": ["$$x.c", "$d"]}}}}).expect("e");
-    let expression = Expression::parse(spec.doc().get("e").unwrap_or(Value::Null), &mut ParseContext::new()).expect("e");
+    let spec =
+        DocBuf::from_bson(&doc! {"e": {"$let": {"vars": {"x": "$a.b"}, "in": {"$add": ["$$x.c", "$d"]}}}}).expect("e");
+    let expression =
+        Expression::parse(spec.doc().get("e").unwrap_or(Value::Null), &mut ParseContext::new()).expect("e");
     let dependencies = expression.dependencies();
     assert!(!dependencies.whole_document);
     assert_eq!(dependencies.paths.into_iter().collect::<Vec<_>>(), ["a.b", "d"]);
