@@ -140,3 +140,6 @@ fn is_wanted(name: &str, role: Role, wanted: &str) -> bool {
     let of_role = ROLES.iter().any(|(of, word)| *of == role && word.eq_ignore_ascii_case(wanted));
     of_role || wanted.eq_ignore_ascii_case(name)
 }
+
+#[cfg(test)]
+mod tests;
