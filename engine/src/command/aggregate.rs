@@ -11,7 +11,7 @@ use bindery_query::pipeline::{Documents, Environment, Nothing, Pipeline, Stream}
 use parking_lot::Mutex;
 
 use super::args::Args;
-use super::{Request, Target, find, view};
+use super::{Request, Target, aggregate_output, aggregate_source, find, view};
 use crate::cursor::{Buffered, FIRST_BATCH, Rows, ServerCursor, reply_first_batch};
 use crate::database::Inner;
 use crate::execute::{Collections, FindRows, PlanStream, Question, SharedTrace, StreamRows, recorded};
@@ -69,7 +69,7 @@ impl<'a> Arguments<'a> {
             return Err(Error::new(code::TYPE_MISMATCH, "Each element of the 'pipeline' array must be an object"));
         }
         if pipeline.count() > MAX_STAGES {
-            return Err(Error::new(7_749_501, format!("Pipeline length must be no longer than {MAX_STAGES} stages")));
+            return Err(Error::new(code::FAILED_TO_PARSE, format!("Pipeline length must be no longer than {MAX_STAGES} stages")));
         }
         let explained = args.flag("explain")?;
         let cursor = args.document("cursor")?;
@@ -99,7 +99,13 @@ pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
     let arguments = Arguments::parse(request, true)?;
     cx.limit_time(arguments.question.max_time_ms);
     let namespace = request.namespace(arguments.collection.unwrap_or("$cmd.aggregate"));
-    let rows = open(request, &arguments, cx)?;
+    let mut rows = open(request, &arguments, cx)?;
+    if aggregate_output::has_output(arguments.pipeline) {
+        let mut context = arguments.question.context(&request.server.scope(), None)?;
+        let compiled = Pipeline::parse(arguments.pipeline, &mut context)?;
+        aggregate_output::write_output(request, &compiled, &mut *rows, cx)?;
+        rows = Box::new(Buffered::new(Vec::new()));
+    }
     let mut reply = Builder::new();
     let cursor = ServerCursor::new(namespace, rows);
     reply_first_batch(&request.server.cursors, cursor, arguments.batch_size, false, &mut reply, cx)?;
@@ -137,7 +143,12 @@ fn open(request: &Request<'_>, arguments: &Arguments<'_>, cx: &mut Cx<'_>) -> Re
         Some(name) => match request.target(name) {
             Target::Absent => around.over(&arguments.question, arguments.pipeline, Source::Nothing)?,
             Target::Collection(collection) => {
-                around.over(&arguments.question, arguments.pipeline, Source::State(collection.snapshot()))?
+                let state = collection.snapshot();
+                let source = match aggregate_source::documents(request, name, &state, arguments.pipeline, cx)? {
+                    Some(documents) => Source::Given(documents),
+                    None => Source::State(state),
+                };
+                around.over(&arguments.question, arguments.pipeline, source)?
             }
             Target::Layout(collection) => {
                 around.over(&arguments.question, arguments.pipeline, Source::Layout(collection))?
@@ -150,6 +161,12 @@ fn open(request: &Request<'_>, arguments: &Arguments<'_>, cx: &mut Cx<'_>) -> Re
             }
         },
     };
+    if arguments.collection.is_some() == aggregate_source::makes_its_own(arguments.pipeline) {
+        return Err(Error::new(
+            code::INVALID_NAMESPACE,
+            "a pipeline on a collection must not start with $documents, and one on {aggregate: 1} must",
+        ));
+    }
     Ok(Box::new(StreamRows::new(stream, trace)))
 }
 
@@ -167,6 +184,8 @@ pub(super) enum Source {
     Nothing,
     /// A collection's documents.
     State(Arc<crate::collection::State>),
+    /// Documents that were made for a stage such as `$collStats`.
+    Given(Vec<DocBuf>),
     /// The logical documents of a collection with a layout.
     Layout(Arc<LayoutCollection>),
 }
@@ -194,7 +213,7 @@ impl Around {
     pub(super) fn over(&self, question: &Question<'_>, pipeline: Doc<'_>, source: Source) -> Result<Box<dyn Stream>> {
         let state = match &source {
             Source::State(state) => Some(state),
-            Source::Nothing | Source::Layout(_) => None,
+            Source::Nothing | Source::Given(_) | Source::Layout(_) => None,
         };
         let scope = self.server.scope();
         let collation = question.collation(state.map(|state| &**state))?;
@@ -221,6 +240,7 @@ impl Around {
         }
         let input: Box<dyn Stream> = match source {
             Source::Nothing => Box::new(Nothing),
+            Source::Given(documents) => Box::new(Documents::new(documents)),
             source => {
                 let pushed = Pushed::of(pipeline);
                 let mut question = *question;
@@ -237,7 +257,7 @@ impl Around {
                         })?,
                         None => None,
                     },
-                    Source::Nothing | Source::State(_) => None,
+                    Source::Nothing | Source::Given(_) | Source::State(_) => None,
                 };
                 if let Some(groups) = grouped {
                     compiled.skip_stages(1);
@@ -247,7 +267,7 @@ impl Around {
                 } else {
                     let mut untraced = bindery_index::Untraced;
                     let rows: Box<dyn Rows> = match source {
-                        Source::Nothing => Box::new(Buffered::new(Vec::new())),
+                        Source::Nothing | Source::Given(_) => Box::new(Buffered::new(Vec::new())),
                         Source::State(state) => {
                             Box::new(FindRows::open(&self.server, state, &question, &mut Cx::new(&mut untraced))?)
                         }

@@ -4,6 +4,8 @@
 //! door. Names are matched exactly, as MongoDB does.
 
 mod aggregate;
+mod aggregate_output;
+mod aggregate_source;
 pub(crate) mod args;
 mod coll_mod;
 mod convert_to_capped;

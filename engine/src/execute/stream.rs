@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use bindery_document::{Doc, OwnedValue, Result};
 use bindery_index::Untraced;
-use bindery_query::filter::Filter;
+use bindery_query::filter::{CompareOp, Filter};
 use bindery_query::pipeline::{Foreign, Nothing, Stream};
 use bindery_query::plan::{Purpose, Query};
 use parking_lot::Mutex;
@@ -166,7 +166,7 @@ impl Foreign for Collections {
                     max: None,
                     return_key: false,
                     collation: None,
-                    is_id_equality: true,
+                    is_id_equality: is_id_equality(filter),
                     purpose: Purpose::Documents,
                 };
                 let plan = choose(&state, &query, self.server.planner)?.winner;
@@ -186,6 +186,11 @@ impl Foreign for Collections {
             parameters: Arc::clone(parameters),
         }))
     }
+}
+
+/// Whether a filter asks for one `_id`.
+fn is_id_equality(filter: Option<&Filter>) -> bool {
+    matches!(filter, Some(Filter::Compare(test)) if test.op == CompareOp::Eq && test.path.as_str() == "_id")
 }
 
 /// A stream's documents that match.
