@@ -69,7 +69,10 @@ impl<'a> Arguments<'a> {
             return Err(Error::new(code::TYPE_MISMATCH, "Each element of the 'pipeline' array must be an object"));
         }
         if pipeline.count() > MAX_STAGES {
-            return Err(Error::new(code::FAILED_TO_PARSE, format!("Pipeline length must be no longer than {MAX_STAGES} stages")));
+            return Err(Error::new(
+                code::FAILED_TO_PARSE,
+                format!("Pipeline length must be no longer than {MAX_STAGES} stages"),
+            ));
         }
         let explained = args.flag("explain")?;
         let cursor = args.document("cursor")?;
