@@ -49,7 +49,9 @@ impl Schema<Operation> for Readings<'_> {
     fn note(&self) -> String {
         match self.span {
             None => "one document a reading, with an index on sensor and time".to_owned(),
-            Some(span) => format!("the same documents and commands, bound into buckets of a {}", span_name(span)),
+            Some(span) => {
+                format!("the same documents and commands, one bucket for each sensor and {}", span_name(span))
+            }
         }
     }
 
