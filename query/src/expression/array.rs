@@ -181,6 +181,7 @@ fn index_of_array<'a>(scope: &Scope<'a>, operands: &'a [Node]) -> Result<Val<'a>
 }
 
 /// A constant first operand is looked at before the first document comes.
+#[expect(clippy::ptr_arg, reason = "the table of operators holds functions of this type")]
 fn check_index_of_array(operands: &mut Vec<Node>) -> Result<Option<Node>> {
     if let Some(Node::Constant(Some(array))) = operands.first()
         && !matches!(array.kind(), Kind::Array | Kind::Null | Kind::Undefined)

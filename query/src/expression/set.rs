@@ -131,6 +131,7 @@ fn constant_no_array(operand: &Node) -> Option<&'static str> {
     }
 }
 
+#[expect(clippy::ptr_arg, reason = "the table of operators holds functions of this type")]
 fn check_set_equals(operands: &mut Vec<Node>) -> Result<Option<Node>> {
     match operands.iter().find_map(constant_no_array) {
         Some(found) => fail(5_887_502, format!("$setEquals takes arrays, not {found}")),

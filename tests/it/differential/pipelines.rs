@@ -324,7 +324,7 @@ mod tests {
     #[test]
     fn an_order_is_total_only_by_unique_ids() {
         let by_id = doc! { "$sort": { "a": 1, "_id": 1 } };
-        assert_eq!(order(&[by_id.clone()]), Some(true));
+        assert_eq!(order(std::slice::from_ref(&by_id)), Some(true));
         assert_eq!(order(&[doc! { "$sort": { "a": 1 } }]), Some(false));
         assert_eq!(order(&[doc! { "$limit": 1 }]), None);
         assert_eq!(order(&[by_id.clone(), doc! { "$limit": 1 }]), Some(true));
