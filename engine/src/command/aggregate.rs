@@ -18,7 +18,7 @@ use crate::execute::{Collections, FindRows, PlanStream, Question, SharedTrace, S
 use crate::layout::{self, LayoutCollection, LayoutRows};
 use crate::trace::{Cx, Trace};
 
-const FIELDS: [&str; 14] = [
+const FIELDS: [&str; 13] = [
     "pipeline",
     "cursor",
     "explain",
@@ -32,7 +32,6 @@ const FIELDS: [&str; 14] = [
     "isMapReduceCommand",
     "requestReshardingResumeToken",
     "exchange",
-    "planner",
 ];
 
 /// The most stages of a pipeline.

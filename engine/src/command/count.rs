@@ -9,7 +9,7 @@ use crate::execute::{Question, count};
 use crate::layout;
 use crate::trace::Cx;
 
-const FIELDS: [&str; 7] = ["query", "limit", "skip", "hint", "collation", "fields", "planner"];
+const FIELDS: [&str; 6] = ["query", "limit", "skip", "hint", "collation", "fields"];
 
 pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
     let args = Args::of_command("count", request.command, &FIELDS)?;

@@ -8,7 +8,7 @@ use crate::execute::{Question, distinct};
 use crate::layout;
 use crate::trace::Cx;
 
-const FIELDS: [&str; 4] = ["key", "query", "collation", "planner"];
+const FIELDS: [&str; 3] = ["key", "query", "collation"];
 
 pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
     let args = Args::of_command("distinct", request.command, &FIELDS)?;

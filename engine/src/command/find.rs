@@ -13,7 +13,7 @@ use crate::layout::LayoutRows;
 use crate::namespace;
 use crate::trace::Cx;
 
-const FIELDS: [&str; 25] = [
+const FIELDS: [&str; 24] = [
     "filter",
     "sort",
     "projection",
@@ -38,7 +38,6 @@ const FIELDS: [&str; 25] = [
     "readOnce",
     "allowSpeculativeMajorityRead",
     "term",
-    "planner",
 ];
 
 /// Fields that may not even be null.

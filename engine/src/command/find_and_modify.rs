@@ -12,7 +12,7 @@ use crate::layout;
 use crate::trace::Cx;
 use crate::write;
 
-const FIELDS: [&str; 13] = [
+const FIELDS: [&str; 12] = [
     "query",
     "sort",
     "remove",
@@ -25,7 +25,6 @@ const FIELDS: [&str; 13] = [
     "arrayFilters",
     "hint",
     "let",
-    "planner",
 ];
 
 pub(crate) struct Arguments<'a> {
