@@ -29,6 +29,7 @@ pub(crate) fn rollup(
     let Layout::Bucket(bucket) = &*collection.layout else { return Ok(None) };
     let Some(rollup) = bucket.rollup(group).filter(|_| question.collation.is_none()) else { return Ok(None) };
     let asked = Asked::compile(server, &collection.layout, question)?;
+    let times = bucket.times_of(&asked.logical.filter);
     let state = collection.snapshot().stored;
     let mut stage = build(&state, choose(&state, &asked.stored, server.planner)?.winner);
     let (mut groups, mut key, mut buffer) = (Groups::default(), KeyBuilder::new(), Vec::new());
@@ -49,7 +50,7 @@ pub(crate) fn rollup(
         }
         let mut told = true;
         buffer.clear();
-        bucket.unfold(stored, &mut buffer, |_, start, bytes| {
+        bucket.unfold(stored, &times, &mut buffer, |_, start, bytes| {
             let reading = Doc::from_stored(&bytes[start..]);
             if asked.logical.filter.matches(reading)? {
                 told &= rollup.add_reading(&mut groups, key.as_bytes(), &header, reading);

@@ -182,6 +182,7 @@ impl Order {
                     }
                 }
             }
+            source.unfold(cx)?;
             while source.advance_within() {
                 cx.step()?;
                 let document = source.document();

@@ -1,7 +1,7 @@
 //! Logical documents out of stored ones: the pruned filter finds stored documents by their indexes, each is
 //! unfolded, and the logical filter is asked of what comes out.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
 use bindery_document::{Builder, Doc, DocBuf, Error, Result, Value, code};
@@ -142,6 +142,8 @@ pub(crate) struct Source {
     filter: Option<Arc<Filter>>,
     /// How much of a subset's array is asked for.
     need: Need,
+    /// The times that readings of buckets are asked for.
+    times: RangeInclusive<i64>,
     /// The matches in the present stored document.
     batch: Batch,
     current: usize,
@@ -165,7 +167,11 @@ impl Source {
         let stage = build(&moment.stored, choose(&moment.stored, &asked.stored, server.planner)?.winner);
         let filter = (!asked.exact).then(|| Arc::clone(&asked.logical.filter));
         let layout = Arc::clone(&collection.layout);
-        Ok(Source { layout, moment, stage, filter, need, batch: Batch::default(), current: 0 })
+        let times = match &*layout {
+            Layout::Bucket(bucket) => bucket.times_of(&asked.logical.filter),
+            Layout::Attribute(_) | Layout::Subset(_) => i64::MIN..=i64::MAX,
+        };
+        Ok(Source { layout, moment, stage, filter, need, times, batch: Batch::default(), current: 0 })
     }
 
     /// Moves to the next logical document; false at the end.
@@ -177,6 +183,7 @@ impl Source {
             if !self.advance_stored(cx)? {
                 return Ok(false);
             }
+            self.unfold(cx)?;
         }
     }
 
@@ -187,16 +194,17 @@ impl Source {
         self.current < self.batch.documents.len()
     }
 
-    /// Moves to the next stored document, before its first match; false at the end.
+    /// Moves to the next stored document, which has no matches before [`Source::unfold`]; false at the end.
     pub(crate) fn advance_stored(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
-        if !self.stage.advance(&self.moment.stored, cx)? {
-            self.batch = Batch::default();
-            return Ok(false);
-        }
+        self.batch.documents.clear();
+        self.batch.next = 0;
+        self.stage.advance(&self.moment.stored, cx)
+    }
+
+    /// Looks for the matches in the present stored document and stands before the first.
+    pub(crate) fn unfold(&mut self, cx: &mut Cx<'_>) -> Result<()> {
         let stored = self.stage.document(&self.moment.stored);
         let batch = &mut self.batch;
-        batch.documents.clear();
-        batch.next = 0;
         match &*self.layout {
             Layout::Attribute(attribute) => {
                 batch.bytes = attribute.unfold(stored, std::mem::take(&mut batch.bytes));
@@ -214,7 +222,7 @@ impl Source {
             Layout::Bucket(bucket) => {
                 batch.bytes.clear();
                 let (documents, filter) = (&mut batch.documents, self.filter.as_deref());
-                bucket.unfold(stored, &mut batch.bytes, |ordinal, start, bytes| {
+                bucket.unfold(stored, &self.times, &mut batch.bytes, |ordinal, start, bytes| {
                     match passes(filter, &bytes[start..])? {
                         true => documents.push((ordinal, start..bytes.len())),
                         false => bytes.truncate(start),
@@ -223,7 +231,7 @@ impl Source {
                 })?;
             }
         }
-        Ok(true)
+        Ok(())
     }
 
     /// Moves to the next stored bucket and gives the number of matches in it, without looking at readings where
@@ -238,7 +246,7 @@ impl Source {
             return Ok(Some(u64::from(header.count)));
         }
         let mut found = 0;
-        bucket.unfold(stored, &mut self.batch.bytes, |_, start, bytes| {
+        bucket.unfold(stored, &self.times, &mut self.batch.bytes, |_, start, bytes| {
             found += u64::from(filter.matches(Doc::from_stored(&bytes[start..]))?);
             bytes.truncate(start);
             Ok(())

@@ -1,5 +1,7 @@
 //! Conditions on readings as conditions on buckets.
 
+use std::ops::RangeInclusive;
+
 use bindery_document::{Builder, Doc, DocBuf, Kind, OwnedValue, Path, Value};
 use bindery_query::filter::{Compare, CompareOp, Filter, Membership};
 use bindery_query::sort::SortField;
@@ -32,6 +34,26 @@ impl Bucket {
             _ => None,
         };
         condition.map_or_else(Pruned::anything, |filter| Pruned { filter, exact: false })
+    }
+
+    /// The times that matching readings can have: all that a filter does not rule out by comparing them.
+    pub fn times_of(&self, filter: &Filter) -> RangeInclusive<i64> {
+        let all = i64::MIN..=i64::MAX;
+        match filter {
+            Filter::And(parts) => parts.iter().fold(all, |times, part| {
+                let of_part = self.times_of(part);
+                *times.start().max(of_part.start())..=*times.end().min(of_part.end())
+            }),
+            Filter::Compare(test) if test.path.is_top_level() && self.is_time(test.path.first().as_bytes()) => {
+                let Value::DateTime(time) = test.operand.value() else { return all };
+                match test.op {
+                    CompareOp::Eq => time..=time,
+                    CompareOp::Gt | CompareOp::Gte => time..=i64::MAX,
+                    CompareOp::Lt | CompareOp::Lte => i64::MIN..=time,
+                }
+            }
+            _ => all,
+        }
     }
 
     fn time_compare(&self, test: &Compare) -> Option<Filter> {

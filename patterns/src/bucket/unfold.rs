@@ -1,11 +1,13 @@
 //! From a bucket to its readings.
 
-use bindery_document::{Doc, Result};
+use std::ops::RangeInclusive;
+
+use bindery_document::{Doc, Result, Value};
 
 use super::{Bucket, Header};
 
 impl Bucket {
-    /// Calls `each` with every reading's place and where its logical document begins in `out`, in the order of
+    /// Calls `each` with the place of every reading with a time from `times` and where its logical document begins in `out`, in the order of
     /// the bucket, until that fails. `each` may leave the document there, or take it off again.
     ///
     /// # Errors
@@ -13,16 +15,28 @@ impl Bucket {
     pub fn unfold(
         &self,
         stored: Doc<'_>,
+        times: &RangeInclusive<i64>,
         out: &mut Vec<u8>,
         mut each: impl FnMut(u32, usize, &mut Vec<u8>) -> Result<()>,
     ) -> Result<()> {
         let header = Header::read(stored, false);
+        let are_all = times.contains(&header.first) && times.contains(&header.last);
         for (position, row) in (0..).zip(header.readings) {
+            if !are_all && !self.is_within(Doc::from_stored(row.bytes), times) {
+                continue;
+            }
             let start = out.len();
             self.write_logical(&header, Doc::from_stored(row.bytes), out);
             each(position, start, out)?;
         }
         Ok(())
+    }
+
+    fn is_within(&self, row: Doc<'_>, times: &RangeInclusive<i64>) -> bool {
+        match row.element(self.time.as_bytes()).map(|time| time.value()) {
+            Some(Value::DateTime(time)) => times.contains(&time),
+            _ => true,
+        }
     }
 
     /// All logical documents of a bucket.
