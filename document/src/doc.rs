@@ -59,6 +59,11 @@ impl<'a> Doc<'a> {
         self.iter().count()
     }
 
+    /// The number of elements of an array; faster than [`Doc::count`].
+    pub fn item_count(self) -> usize {
+        self.iter().skip_items(0, usize::MAX)
+    }
+
     /// The first element with this key.
     #[inline]
     pub fn element(self, key: &[u8]) -> Option<Element<'a>> {
@@ -135,6 +140,39 @@ impl<'a> Elements<'a> {
         self.rest
     }
 
+    /// Passes over elements of an array, `count` of them or as many as there are; tells how many. Much faster
+    /// than [`Iterator::nth`] where the keys are the indexes from `first` on, as they are in a sound array.
+    pub fn skip_items(&mut self, first: usize, count: usize) -> usize {
+        let mut digits = decimal_digits(first);
+        // The index at which keys become longer.
+        let mut longer_at = 10usize.saturating_pow(digits as u32);
+        for passed in 0..count {
+            if first + passed == longer_at {
+                digits += 1;
+                longer_at = longer_at.saturating_mul(10);
+            }
+            if self.skip_item(digits).is_none() && self.next().is_none() {
+                return passed;
+            }
+        }
+        count
+    }
+
+    /// Passes over one element whose key has this length; does nothing if it has another.
+    #[inline]
+    fn skip_item(&mut self, key_length: usize) -> Option<()> {
+        let (&type_byte, after_type) = self.rest.split_first()?;
+        let kind = Kind::from_byte(type_byte)?;
+        // Keys are digits: the first zero byte ends them.
+        if *after_type.get(key_length)? != 0 || after_type[key_length - 1] == 0 {
+            return None;
+        }
+        let value = &after_type[key_length + 1..];
+        let size = value_size(kind, value)?;
+        self.rest = value.get(size..)?;
+        Some(())
+    }
+
     /// The bytes of the elements between an earlier state of this walk, known by what
     /// [remained](Elements::remaining) then, and the present one.
     #[inline]
@@ -205,6 +243,11 @@ pub(crate) fn stored_size(type_byte: u8, bytes: &[u8]) -> Option<usize> {
     }
 }
 
+/// The length of a number in decimal.
+fn decimal_digits(number: usize) -> usize {
+    number.checked_ilog10().map_or(1, |log| log as usize + 1)
+}
+
 /// The size of a value of this kind that starts at `bytes`; `None` if the bytes end too early.
 #[inline]
 pub(crate) fn value_size(kind: Kind, bytes: &[u8]) -> Option<usize> {
@@ -228,5 +271,47 @@ pub(crate) fn value_size(kind: Kind, bytes: &[u8]) -> Option<usize> {
             let options = bytes[pattern + 1..].iter().position(|&b| b == 0)?;
             Some(pattern + options + 2)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Builder, DocBuf};
+
+    fn array(count: usize) -> DocBuf {
+        let mut out = Builder::new();
+        for i in 0..count {
+            if i % 3 == 0 {
+                out.append_index(i, i as i32);
+            } else {
+                out.append_index(i, "text");
+            }
+        }
+        out.finish()
+    }
+
+    #[test]
+    fn items_are_passed_over_as_by_the_plain_walk() {
+        for count in [0, 1, 2, 9, 10, 11, 99, 100, 101, 1001] {
+            let array = array(count);
+            assert_eq!(array.doc().item_count(), count);
+            for skipped in [0, 1, 5, 10, 99, 1000, 2000] {
+                let (mut fast, mut plain) = (array.doc().iter(), array.doc().iter());
+                assert_eq!(fast.skip_items(0, skipped), skipped.min(count));
+                (&mut plain).take(skipped).for_each(drop);
+                assert_eq!(fast.remaining(), plain.remaining());
+                let index = skipped.min(count);
+                assert_eq!(fast.skip_items(index, 3), plain.take(3).count());
+            }
+        }
+    }
+
+    #[test]
+    fn arrays_with_other_keys_are_counted_too() {
+        let mut out = Builder::new();
+        for key in ["", "x", "0", "12345", "a"] {
+            out.append(key, 1);
+        }
+        assert_eq!(out.finish().doc().item_count(), 5);
     }
 }

@@ -68,7 +68,7 @@ impl<'w> Walk<'w> {
 
     /// Writes the fields of a document.
     fn fields(&mut self, node: &Node, doc: Doc<'_>, way: Way) -> Result<()> {
-        let mut seen = Seen::new(node);
+        let mut seen = Seen::new(node, self.rest);
         let mut elements = doc.iter();
         let mut run_start = elements.remaining();
         while !seen.all() {
@@ -84,6 +84,10 @@ impl<'w> Walk<'w> {
             }
             run_start = elements.remaining();
             let child = &node.children[number].1;
+            // In an inclusion what is computed comes after all that is kept.
+            if self.rest == Rest::Dropped && child.is_computed() {
+                continue;
+            }
             if self.slots == Some(true) && is_slot(&element) {
                 // An inclusion does not see what is gone; elsewhere it comes back to its place.
                 if self.rest != Rest::Dropped && seen.mark(number) {
@@ -138,8 +142,6 @@ impl<'w> Walk<'w> {
                 }
                 _ => self.out.append_element(element),
             },
-            // In an inclusion these come after all that is kept.
-            Child::Computed(_) | Child::ElemMatch(_) | Child::Meta(_) if self.rest == Rest::Dropped => {}
             Child::Computed(_) | Child::ElemMatch(_) | Child::Meta(_) => self.computed(child, element.key)?,
         }
         Ok(())
@@ -284,14 +286,15 @@ struct Seen {
     bits: u64,
     /// The others, if there are any.
     more: Vec<bool>,
+    /// How many are still to be met.
     left: usize,
 }
 
 impl Seen {
-    fn new(node: &Node) -> Seen {
+    fn new(node: &Node, rest: Rest) -> Seen {
         let count = node.children.len();
         let more = if count > 64 { vec![false; count - 64] } else { Vec::new() };
-        Seen { bits: 0, more, left: count }
+        Seen { bits: 0, more, left: if rest == Rest::Dropped { node.sought } else { count } }
     }
 
     /// For a field that was not there: nothing was met below it.

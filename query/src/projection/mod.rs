@@ -76,6 +76,8 @@ struct Node {
     has_computed: bool,
     /// Whether the positional `$` is below.
     on_position: bool,
+    /// The number of children that an inclusion looks for in a document; the others are only computed.
+    sought: usize,
 }
 
 /// What is done with a named field.
@@ -230,6 +232,13 @@ impl Projection {
     }
 }
 
+impl Child {
+    /// Whether the field is made, whatever the document has there.
+    fn is_computed(&self) -> bool {
+        matches!(self, Child::Computed(_) | Child::ElemMatch(_) | Child::Meta(_))
+    }
+}
+
 impl Node {
     /// The child of this name.
     #[inline]
@@ -257,6 +266,7 @@ impl Node {
                 Child::Keep | Child::Drop | Child::Slice(_) => {}
             }
         }
+        self.sought = self.children.iter().filter(|(_, child)| !child.is_computed()).count();
         self.by_name = (0..self.children.len()).collect();
         self.by_name.sort_by(|a, b| self.children[*a].0.cmp(&self.children[*b].0));
     }

@@ -152,13 +152,24 @@ impl Walk<'_> {
                 None => self.blocked(child, name)?,
             }
         }
+        let mut in_order = by_index.clone();
+        in_order.sort_by_key(|(index, _)| *index);
+        let mut items = array.iter();
         let mut length = 0;
-        for item in array {
-            match by_index.iter().find(|(index, _)| *index == length) {
-                Some((_, child)) => self.element(child, item, Place::Array)?,
-                None => self.out.append_element(item),
-            }
+        for (index, child) in in_order {
+            // What lies between is copied as it lies.
+            let run_start = items.remaining();
+            length += items.skip_items(length, index - length);
+            self.out.append_run(items.run_since(run_start));
+            let Some(item) = items.next() else {
+                break;
+            };
+            self.element(child, item, Place::Array)?;
             length += 1;
+        }
+        self.out.append_run(items.remaining());
+        if by_index.iter().any(|(index, _)| *index >= length) {
+            length += items.skip_items(length, usize::MAX);
         }
         for (index, child) in by_index {
             if index < length {
@@ -411,12 +422,18 @@ impl Walk<'_> {
 /// Where two documents differ: the range of the second one's bytes that makes it of the first one.
 /// `None` if their lengths differ.
 pub(super) fn patch_range(old: &[u8], new: &[u8]) -> Option<std::ops::Range<usize>> {
+    /// Bytes compared at once.
+    const STEP: usize = 64;
     if old.len() != new.len() {
         return None;
     }
-    let Some(first) = old.iter().zip(new).position(|(x, y)| x != y) else {
+    let equal_steps = old.chunks(STEP).zip(new.chunks(STEP)).take_while(|(x, y)| x == y).count();
+    let near = (equal_steps * STEP).min(old.len());
+    let Some(beyond) = old[near..].iter().zip(&new[near..]).position(|(x, y)| x != y) else {
         return Some(0..0);
     };
-    let same_at_end = old.iter().rev().zip(new.iter().rev()).take_while(|(x, y)| x == y).count();
-    Some(first..new.len() - same_at_end)
+    let equal_steps = old.rchunks(STEP).zip(new.rchunks(STEP)).take_while(|(x, y)| x == y).count();
+    let end = old.len() - equal_steps * STEP;
+    let same_at_end = old[..end].iter().rev().zip(new[..end].iter().rev()).take_while(|(x, y)| x == y).count();
+    Some(near + beyond..end - same_at_end)
 }

@@ -99,7 +99,7 @@ impl Push {
         let old = Doc::from_stored(field.bytes);
         let open = out.open_array(field.key);
         out.append_run(old.iter().remaining());
-        for (index, value) in (old.count()..).zip(&self.values) {
+        for (index, value) in (old.item_count()..).zip(&self.values) {
             out.append_index(index, value.value());
         }
         out.close(open);
