@@ -213,8 +213,8 @@ impl Compiled {
         let options = Options { collation, multi: statement.multi };
         let update = match (statement.update, statement.constants) {
             (Value::Array(pipeline), constants) => {
-                let mut context = statement.question.expressions(&scope)?;
-                define_constants(constants, &mut context)?;
+                let mut context = statement.question.context(&scope, options.collation.clone())?;
+                define_constants(constants, &mut context.expressions)?;
                 Update::parse_pipeline(pipeline, &statement.array_filters, options, &mut context)?
             }
             (_, Some(_)) => {

@@ -162,8 +162,20 @@ impl Pipeline {
         let mut env = env.clone();
         env.strings = environment::string_order(self.collation.as_ref());
         let mut stream = input;
+        let mut projections = Vec::new();
         for stage in &optimize::optimize(self.stages.clone()) {
+            // Neighbouring projections are run as one.
+            if let Stage::Project(project) = stage {
+                projections.push(Arc::clone(project));
+                continue;
+            }
+            if !projections.is_empty() {
+                stream = project::open(std::mem::take(&mut projections), stream, &env);
+            }
             stream = stage.open(stream, &env)?;
+        }
+        if !projections.is_empty() {
+            stream = project::open(projections, stream, &env);
         }
         Ok(stream)
     }

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use bindery_document::doc::EMPTY;
 use bindery_document::{Doc, Error, Result, Value};
 
 use super::{Environment, Stream};
 use crate::filter::ParseContext;
-use crate::projection::{Input, Language, Metadata, Projection};
+use crate::projection::{Input, Language, Metadata, Projection, Slotted};
 
 /// The stage.
 #[derive(Debug)]
@@ -69,17 +70,29 @@ pub(super) fn parse_unset(argument: Value<'_>) -> Result<Project> {
     Ok(Project { name: "$unset", projection })
 }
 
+/// Projections that follow each other directly: a field that one removes and another sets again comes back
+/// to its place (see [`Slotted`]).
 struct ProjectStream {
-    stage: Arc<Project>,
+    stages: Vec<Arc<Project>>,
     input: Box<dyn Stream>,
     env: Environment,
-    current: Vec<u8>,
+    current: Current,
 }
 
-impl Project {
-    pub(super) fn open(self: Arc<Self>, input: Box<dyn Stream>, env: &Environment) -> Box<dyn Stream> {
-        Box::new(ProjectStream { stage: self, input, env: env.clone(), current: vec![5, 0, 0, 0, 0] })
-    }
+enum Current {
+    /// Of one projection.
+    Plain(Vec<u8>),
+    /// On the way through several.
+    Slotted(Slotted),
+}
+
+/// Runs projections one after another.
+pub(super) fn open(stages: Vec<Arc<Project>>, input: Box<dyn Stream>, env: &Environment) -> Box<dyn Stream> {
+    let current = match stages.len() {
+        0 | 1 => Current::Plain(vec![5, 0, 0, 0, 0]),
+        _ => Current::Slotted(Slotted::new(EMPTY)),
+    };
+    Box::new(ProjectStream { stages, input, env: env.clone(), current })
 }
 
 impl Stream for ProjectStream {
@@ -89,13 +102,29 @@ impl Stream for ProjectStream {
         }
         let metadata = self.input.metadata();
         let scope = self.env.scope(self.input.current()).with_record_id(metadata.record_id);
-        self.stage.projection.apply(&Input { scope, position: None, metadata }, &mut self.current)?;
-        super::check_size(self.current.len())?;
+        match &mut self.current {
+            Current::Plain(current) => {
+                for stage in &self.stages {
+                    stage.projection.apply(&Input { scope, position: None, metadata }, current)?;
+                    super::check_size(current.len())?;
+                }
+            }
+            Current::Slotted(current) => {
+                current.replace(self.input.current());
+                for stage in &self.stages {
+                    current.project(&stage.projection, &Input { scope, position: None, metadata })?;
+                    super::check_size(current.doc().as_bytes().len())?;
+                }
+            }
+        }
         Ok(true)
     }
 
     fn current(&self) -> Doc<'_> {
-        Doc::from_stored(&self.current)
+        match &self.current {
+            Current::Plain(current) => Doc::from_stored(current),
+            Current::Slotted(current) => current.doc(),
+        }
     }
 
     fn metadata(&self) -> Metadata<'_> {

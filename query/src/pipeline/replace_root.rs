@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bindery_document::{Doc, DocBuf, Error, Result, Value};
 
 use super::{Environment, Stream};
-use crate::expression::Expression;
+use crate::expression::{Expression, Scope};
 use crate::filter::ParseContext;
 
 /// The stage.
@@ -48,6 +48,21 @@ struct ReplaceRootStream {
 }
 
 impl ReplaceRoot {
+    /// The document that takes the place of the scope's root.
+    ///
+    /// # Errors
+    /// 40228 for what is no document; those of the expression.
+    pub(crate) fn new_root(&self, scope: &Scope<'_>) -> Result<DocBuf> {
+        let root = self.root.evaluate(scope)?;
+        match root.get() {
+            Some(Value::Document(document)) => Ok(DocBuf::from(document)),
+            other => {
+                let found = other.map_or("missing", |value| value.kind().alias());
+                Err(Error::new(40228, format!("the new root must be a document, but it is {found}")))
+            }
+        }
+    }
+
     pub(super) fn open(self: Arc<Self>, input: Box<dyn Stream>, env: &Environment) -> Box<dyn Stream> {
         Box::new(ReplaceRootStream { stage: self, input, env: env.clone(), current: DocBuf::new() })
     }
@@ -58,12 +73,7 @@ impl Stream for ReplaceRootStream {
         if !self.input.advance()? {
             return Ok(false);
         }
-        let root = self.stage.root.evaluate(&self.env.scope(self.input.current()))?;
-        let Some(Value::Document(document)) = root.get() else {
-            let found = root.get().map_or("missing", |value| value.kind().alias());
-            return Err(Error::new(40228, format!("the new root must be a document, but it is {found}")));
-        };
-        self.current = DocBuf::from(document);
+        self.current = self.stage.new_root(&self.env.scope(self.input.current()))?;
         Ok(true)
     }
 

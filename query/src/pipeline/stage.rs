@@ -99,7 +99,7 @@ impl Stage {
     pub(super) fn open(&self, input: Box<dyn Stream>, env: &Environment) -> Result<Box<dyn Stream>> {
         Ok(match self {
             Stage::Match(stage) => Arc::clone(stage).open(input, env),
-            Stage::Project(stage) => Arc::clone(stage).open(input, env),
+            Stage::Project(stage) => super::project::open(vec![Arc::clone(stage)], input, env),
             Stage::Limit(left) => Box::new(Limit { input, left: *left }),
             Stage::Skip(left) => Box::new(Skip { input, left: *left }),
             Stage::Sort(stage) => Arc::clone(stage).open(input, env),

@@ -11,7 +11,6 @@
 use bindery_document::{Builder, Doc, Element, Kind, Result, Value};
 
 use super::{Input, Projection};
-use crate::expression::Scope;
 
 /// The value of a slot: a boolean of this byte.
 const SLOT: [u8; 1] = [2];
@@ -59,15 +58,14 @@ impl Slotted {
         self.has_slots = false;
     }
 
-    /// Replaces the document by its projection; the scope's root is the document itself.
+    /// Replaces the document by its projection. The input's scope gets the document as its root.
     ///
     /// # Errors
     /// As [`Projection::apply`]; the document is then as before.
-    pub fn project(&mut self, projection: &Projection, scope: Scope<'_>) -> Result<()> {
+    pub fn project(&mut self, projection: &Projection, input: &Input<'_>) -> Result<()> {
         let mut out = std::mem::take(&mut self.spare);
         let left_slots = {
-            let clean = self.doc();
-            let input = Input { scope: scope.with_root(clean), ..Input::new(clean) };
+            let input = Input { scope: input.scope.with_root(self.doc()), ..*input };
             super::apply::apply_with_slots(projection, &input, Doc::from_stored(&self.bytes), &mut out)?
         };
         self.spare = std::mem::replace(&mut self.bytes, out);

@@ -5,7 +5,7 @@ use bindery_document::{Doc, DocBuf, Result};
 use bson::{Document, doc};
 
 use super::{Input, Language, Projection, Slotted};
-use crate::expression::{ParseContext, Scope};
+use crate::expression::ParseContext;
 
 fn buf(document: &Document) -> DocBuf {
     DocBuf::from_bson(document).expect("document")
@@ -101,7 +101,7 @@ fn what_is_removed_comes_back_to_its_place() {
                     None => Projection::parse_added_fields(spec.doc(), &mut ParseContext::new()),
                 },
             };
-            document.project(&projection.expect("projection"), Scope::new(EMPTY)).expect("applies");
+            document.project(&projection.expect("projection"), &Input::new(EMPTY)).expect("applies");
         }
         bson::deserialize_from_slice::<Document>(document.doc().as_bytes()).expect("document")
     };

@@ -38,8 +38,7 @@ use tree::{Node, ObjectNode};
 use upsert::Equalities;
 
 use crate::collation::Collation;
-use crate::expression;
-use crate::filter::Filter;
+use crate::filter::{Filter, ParseContext};
 
 pub use changes::{Changes, LeafSet};
 pub use limits::{check_depth, check_inserted_size, check_updated_size};
@@ -85,7 +84,7 @@ pub struct Update {
 enum Form {
     Operators(Operators),
     Replacement(replacement::Replacement),
-    Pipeline(pipeline::Pipeline),
+    Pipeline(pipeline::UpdatePipeline),
 }
 
 /// The operators of an update.
@@ -168,12 +167,12 @@ impl Update {
         pipeline: Doc<'_>,
         array_filters: &[Doc<'_>],
         options: Options,
-        context: &mut expression::ParseContext,
+        context: &mut ParseContext,
     ) -> Result<Update> {
         if !array_filters.is_empty() {
             return Err(Error::new(code::FAILED_TO_PARSE, "a pipeline has no use for array filters"));
         }
-        let form = Form::Pipeline(pipeline::Pipeline::parse(pipeline, &options, context)?);
+        let form = Form::Pipeline(pipeline::UpdatePipeline::parse(pipeline, context)?);
         Ok(Update { form, options })
     }
 

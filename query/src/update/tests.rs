@@ -182,7 +182,7 @@ fn pipelines_see_their_own_work_and_keep_the_id() {
     let stages = |stages: bson::Array| {
         let spec = buf(&doc! {"p": stages});
         let stages = spec.doc().get("p").and_then(|p| p.as_array()).expect("array");
-        Update::parse_pipeline(stages, &[], Options::default(), &mut expression::ParseContext::new())
+        Update::parse_pipeline(stages, &[], Options::default(), &mut ParseContext::new())
     };
     let run = |pipeline: bson::Array, stored: Document| {
         let mut out = Vec::new();
