@@ -78,10 +78,12 @@ impl Topic {
 
 /// The folder with the cases.
 pub(crate) fn folder() -> PathBuf {
-    match std::env::var_os("BINDERY_CORPUS") {
-        Some(folder) => PathBuf::from(folder),
-        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conformance"),
-    }
+    std::env::var_os("BINDERY_CORPUS").map_or_else(published, PathBuf::from)
+}
+
+/// The published copy. It also has `found/`, the project's own, which no other folder has.
+fn published() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conformance")
 }
 
 /// Every topic, by folder and name. The plans of `explain/` are no such cases and are left out.
@@ -97,9 +99,9 @@ pub(crate) fn topics() -> Vec<Topic> {
     topics
 }
 
-/// The topic of this name.
+/// The topic of this name: from the folder, or if it has none, from the published copy.
 pub(crate) fn topic(name: &str) -> Topic {
-    for group in listed(&folder()) {
+    for group in listed(&folder()).into_iter().chain(listed(&published())) {
         for ending in ["jsonl.gz", "jsonl"] {
             let file = group.join(format!("{name}.{ending}"));
             if let Some(topic) = file.exists().then(|| read_topic(&name_of(&group), &file)).flatten() {
