@@ -123,6 +123,25 @@ impl<'a> Cx<'a> {
         if self.steps & 0xFF == 0 { self.check_deadline() } else { Ok(()) }
     }
 
+    /// Counts a step, and tells how many more may follow it uncounted, for a loop that runs tightly: it tells
+    /// [`Cx::stepped`] afterwards how many it made.
+    ///
+    /// # Errors
+    /// As [`Cx::step`].
+    #[inline]
+    pub(crate) fn step_ahead(&mut self) -> bindery_document::Result<u32> {
+        self.step()?;
+        let until_clock = 0xFF - (self.steps & 0xFF);
+        let until_limit = self.work_limit.map_or(u64::MAX, |limit| limit.saturating_sub(u64::from(self.steps)));
+        Ok(until_clock.min(until_limit.try_into().unwrap_or(u32::MAX)))
+    }
+
+    /// Counts steps that [`Cx::step_ahead`] allowed.
+    #[inline]
+    pub(crate) fn stepped(&mut self, steps: u32) {
+        self.steps = self.steps.wrapping_add(steps);
+    }
+
     /// Whether the last error was the end of a trial's works.
     pub(crate) fn is_out_of_works(&self) -> bool {
         self.work_limit.is_some_and(|limit| u64::from(self.steps) > limit)

@@ -9,7 +9,7 @@ use bindery_query::plan::Purpose;
 
 use super::open::{build, choose};
 use super::question::Question;
-use super::stage::{Node, Stage, key_document};
+use super::stage::{Node, key_document};
 use crate::collection::State;
 use crate::cursor::Rows;
 use crate::database::Inner;
@@ -22,21 +22,7 @@ use crate::trace::Cx;
 pub(crate) fn count(server: &Inner, state: &Arc<State>, question: &Question<'_>, cx: &mut Cx<'_>) -> Result<u64> {
     let mut query = question.compile(&server.scope(), Some(state))?;
     query.purpose = Purpose::Count;
-    let mut stage = build(state, choose(state, &query, server.planner)?.winner);
-    let found = run_count(&mut stage, state, cx)?;
-    Ok(found)
-}
-
-/// Runs a counting plan to its end.
-pub(crate) fn run_count(stage: &mut Stage, state: &State, cx: &mut Cx<'_>) -> Result<u64> {
-    let mut found = 0;
-    while stage.advance(state, cx)? {
-        found += 1;
-    }
-    match &stage.node {
-        Node::CountScan(scan) => Ok(scan.count.unwrap_or(0)),
-        _ => Ok(found),
-    }
+    build(state, choose(state, &query, server.planner)?.winner).count_rest(state, cx)
 }
 
 /// The distinct values of a path over the documents that match, sorted; of equal numbers the first seen.

@@ -28,7 +28,7 @@ mod stream;
 mod tail;
 mod trial;
 
-pub(crate) use answers::{count, distinct, distinct_of_rows, run_count};
+pub(crate) use answers::{count, distinct, distinct_of_rows};
 pub(crate) use describe::show as show_plan;
 pub(crate) use index_scan::corrupt;
 pub(crate) use open::{build, choose};

@@ -1,9 +1,10 @@
 //! COLLSCAN: every document, in its natural order or against it: that of insertion, or of `_id` in a clustered
 //! collection.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use bindery_document::{Doc, Result};
+use bindery_document::{Doc, OwnedValue, Result};
 use bindery_index::RecordId;
 use bindery_index::key::record_id;
 use bindery_index::{records, tree};
@@ -75,17 +76,48 @@ impl CollectionScan {
     }
 
     pub(super) fn advance(&mut self, state: &State, stats: &mut StageStats, cx: &mut Cx<'_>) -> Result<bool> {
+        match &mut self.cursor {
+            Cursor::Records(cursor) if self.direction == ScanDirection::Forward => {
+                let record_id = &mut self.record_id;
+                scan(cursor, self.filter.as_deref(), stats, cx, |found| {
+                    *record_id = found;
+                    ControlFlow::Break(())
+                })
+                .map(|flow| flow.is_break())
+            }
+            _ => self.advance_singly(state, stats, cx),
+        }
+    }
+
+    /// Goes to the end, and counts the documents that match on the way.
+    pub(super) fn count_rest(&mut self, state: &State, stats: &mut StageStats, cx: &mut Cx<'_>) -> Result<u64> {
+        let mut found = 0;
+        match &mut self.cursor {
+            Cursor::Records(cursor) if self.direction == ScanDirection::Forward => {
+                let count = |_| {
+                    found += 1;
+                    ControlFlow::Continue(())
+                };
+                let _ = scan(cursor, self.filter.as_deref(), stats, cx, count)?;
+            }
+            _ => {
+                while self.advance_singly(state, stats, cx)? {
+                    found += 1;
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Moves on in the other orders, where the store gives no runs.
+    fn advance_singly(&mut self, state: &State, stats: &mut StageStats, cx: &mut Cx<'_>) -> Result<bool> {
         loop {
             cx.step()?;
             let Some((record_id, bytes)) = self.cursor.advance(state, self.direction, cx)? else { return Ok(false) };
             stats.docs_examined += 1;
             cx.work.docs_examined += 1;
             cx.work.doc_bytes += bytes.len() as u64;
-            let matches = match &self.filter {
-                None => true,
-                Some(filter) => filter.matches_with(Doc::from_stored(bytes), cx.parameters)?,
-            };
-            if matches {
+            if passes(self.filter.as_deref(), bytes, cx.parameters)? {
                 self.record_id = record_id;
                 return Ok(true);
             }
@@ -95,5 +127,53 @@ impl CollectionScan {
 
     pub(super) fn record_id(&self) -> RecordId {
         self.record_id
+    }
+}
+
+/// Hands on what matches, run by run, until told to stop: break if it was, continue at the end.
+fn scan(
+    cursor: &mut records::Cursor,
+    filter: Option<&Filter>,
+    stats: &mut StageStats,
+    cx: &mut Cx<'_>,
+    mut on_match: impl FnMut(RecordId) -> ControlFlow<()>,
+) -> Result<ControlFlow<()>> {
+    loop {
+        let more = cx.step_ahead()?;
+        let Some(run) = cursor.next_run(&mut cx.visitor) else { return Ok(ControlFlow::Continue(())) };
+        let (mut examined, mut bytes, mut matched) = (0, 0, 0);
+        let mut outcome = Ok(ControlFlow::Continue(()));
+        for (record_id, document) in run.take(1 + more as usize) {
+            examined += 1;
+            bytes += document.len() as u64;
+            match passes(filter, document, cx.parameters) {
+                Ok(false) => continue,
+                Ok(true) => {
+                    matched += 1;
+                    outcome = Ok(on_match(record_id));
+                }
+                Err(error) => outcome = Err(error),
+            }
+            if !matches!(outcome, Ok(ControlFlow::Continue(()))) {
+                break;
+            }
+        }
+        cx.stepped((examined as u32).saturating_sub(1));
+        cx.work.docs_examined += examined;
+        cx.work.doc_bytes += bytes;
+        stats.docs_examined += examined;
+        // The call that stops here is counted by who made it.
+        stats.works += examined - matched;
+        if !matches!(outcome, Ok(ControlFlow::Continue(()))) {
+            return outcome;
+        }
+    }
+}
+
+#[inline]
+fn passes(filter: Option<&Filter>, document: &[u8], parameters: &[Option<OwnedValue>]) -> Result<bool> {
+    match filter {
+        None => Ok(true),
+        Some(filter) => filter.matches_with(Doc::from_stored(document), parameters),
     }
 }

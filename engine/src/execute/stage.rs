@@ -112,6 +112,26 @@ impl Stage {
         Ok(moved)
     }
 
+    /// Goes to the end and counts the results on the way. A [`CountScan`] has its count instead of results.
+    pub(crate) fn count_rest(&mut self, state: &State, cx: &mut Cx<'_>) -> Result<u64> {
+        let mut found = 0;
+        if let Node::CollectionScan(scan) = &mut self.node
+            && !self.stats.is_eof
+        {
+            found = scan.count_rest(state, &mut self.stats, cx)?;
+            self.stats.works += found + 1;
+            self.stats.advanced += found;
+            self.stats.is_eof = true;
+        }
+        while self.advance(state, cx)? {
+            found += 1;
+        }
+        match &self.node {
+            Node::CountScan(scan) => Ok(scan.count.unwrap_or(0)),
+            _ => Ok(found),
+        }
+    }
+
     /// The record that the stage stands on; `None` where results are no records.
     pub(crate) fn record_id(&self) -> Option<RecordId> {
         match &self.node {

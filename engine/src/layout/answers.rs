@@ -8,7 +8,7 @@ use bindery_query::plan::Purpose;
 use super::source::{Asked, Source};
 use super::{LayoutCollection, LayoutRows};
 use crate::database::Inner;
-use crate::execute::{Question, build, choose, distinct_of_rows, run_count};
+use crate::execute::{Question, build, choose, distinct_of_rows};
 use crate::trace::Cx;
 
 /// The number of documents that match, skip and limit applied.
@@ -27,7 +27,7 @@ pub(crate) fn count(
         asked.stored.purpose = Purpose::Count;
         let moment = collection.snapshot();
         let mut stage = build(&moment.stored, choose(&moment.stored, &asked.stored, server.planner)?.winner);
-        return run_count(&mut stage, &moment.stored, cx);
+        return stage.count_rest(&moment.stored, cx);
     }
     let (skip, limit) = (asked.logical.skip, asked.logical.limit.unwrap_or(u64::MAX));
     let need = asked.need(&collection.layout, Need::Nothing);

@@ -81,6 +81,8 @@ struct Known {
     missing: bool,
     /// The operand, where it is an integer.
     integer: Option<i64>,
+    /// The operand, where it is a double and a number.
+    double: Option<f64>,
 }
 
 impl PartialEq for Compare {
@@ -122,7 +124,11 @@ impl Compare {
             _ => None,
         };
         let operand_is_nan = is_nan(&operand.value());
-        let known = Known { rank: kind.rank(), by_bytes, operand_is_nan, missing, integer };
+        let double = match operand.value() {
+            Value::Double(d) if !d.is_nan() => Some(d),
+            _ => None,
+        };
+        let known = Known { rank: kind.rank(), by_bytes, operand_is_nan, missing, integer, double };
         Compare { path, op, operand, collation, known }
     }
 
@@ -139,6 +145,12 @@ impl Compare {
             && let Some(number) = integer(element)
         {
             return self.op.accepts(number.cmp(&operand));
+        }
+        if let Some(operand) = self.known.double
+            && let (Kind::Double, Ok(bytes)) = (element.kind, element.bytes.try_into())
+        {
+            // NaN, which has no order to a number, passes no comparison with one.
+            return f64::from_le_bytes(bytes).partial_cmp(&operand).is_some_and(|order| self.op.accepts(order));
         }
         if element.kind.rank() != self.known.rank {
             return self.accepts_other_type(element.kind);
