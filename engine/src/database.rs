@@ -32,6 +32,34 @@ pub enum Planner {
     MongoDb,
 }
 
+impl Planner {
+    /// What a command's `planner` field says; of an `explain`, that of the explained command counts as well.
+    ///
+    /// # Errors
+    /// 14 if it is no string, 2 if it names no planner.
+    fn asked_for(command: Doc<'_>) -> Result<Option<Planner>> {
+        let explained = match command.first().map(|first| (first.key_str(), first.value())) {
+            Some(("explain", Value::Document(explained))) => explained.get(Planner::FIELD),
+            _ => None,
+        };
+        match command.get(Planner::FIELD).or(explained) {
+            None => Ok(None),
+            Some(Value::String(name)) => match name.as_str() {
+                "bindery" => Ok(Some(Planner::Bindery)),
+                "mongodb" => Ok(Some(Planner::MongoDb)),
+                other => Err(Error::new(
+                    code::BAD_VALUE,
+                    format!("planner must be \"bindery\" or \"mongodb\", not \"{other}\""),
+                )),
+            },
+            Some(_) => Err(Error::new(code::TYPE_MISMATCH, "BSON field 'planner' must be a string")),
+        }
+    }
+
+    /// The field of commands that names a planner.
+    pub(crate) const FIELD: &str = "planner";
+}
+
 /// How a [`Database`] is set up.
 #[derive(Debug, Default)]
 pub struct Options {
@@ -59,14 +87,26 @@ pub struct Database {
     name: Arc<str>,
 }
 
-/// What commands work on.
+/// What commands work on: the server that all share, and how this one plans.
 pub(crate) struct Inner {
+    shared: Arc<Shared>,
+    pub(crate) planner: Planner,
+}
+
+/// The server's state.
+pub(crate) struct Shared {
     pub(crate) catalog: RwLock<Catalog>,
     pub(crate) cursors: Cursors,
     pub(crate) clock: Clock,
     pub(crate) object_ids: ObjectIds,
-    pub(crate) planner: Planner,
     increment: AtomicU64,
+}
+
+impl std::ops::Deref for Inner {
+    type Target = Shared;
+    fn deref(&self) -> &Shared {
+        &self.shared
+    }
 }
 
 impl Database {
@@ -78,34 +118,36 @@ impl Database {
     /// An empty database, set up as asked.
     pub fn with_options(options: Options) -> Database {
         let object_ids = options.object_id_seed.map_or_else(ObjectIds::random, ObjectIds::seeded);
-        let inner = Inner {
+        let shared = Shared {
             catalog: RwLock::default(),
             cursors: Cursors::default(),
             clock: options.clock,
             object_ids,
-            planner: options.planner,
             increment: AtomicU64::new(1),
         };
+        let inner = Inner { shared: Arc::new(shared), planner: options.planner };
         Database { inner: Arc::new(inner), name: DEFAULT_NAME.into() }
     }
 
     /// An independent copy, made in the time it takes to copy the names: all pages are shared until either
     /// side writes. Open cursors stay with the original.
     pub fn fork(&self) -> Database {
-        let inner = Inner {
+        let shared = Shared {
             catalog: RwLock::new(self.inner.catalog.read().fork()),
             cursors: Cursors::default(),
             clock: self.inner.clock.clone(),
             object_ids: ObjectIds::random(),
-            planner: self.inner.planner,
             increment: AtomicU64::new(1),
         };
+        let inner = Inner { shared: Arc::new(shared), planner: self.inner.planner };
         Database { inner: Arc::new(inner), name: Arc::clone(&self.name) }
     }
 
     /// Runs a command and gives the reply, which for a failure holds `ok: 0`, `code`, `codeName` and `errmsg`.
     ///
-    /// The database is named by the command's `$db`; without, it is this one ([`Database::name`]).
+    /// The database is named by the command's `$db`; without, it is this one ([`Database::name`]). Beside MongoDB's
+    /// fields, every command takes `planner: "bindery"` or `planner: "mongodb"`, which for this command
+    /// outweighs [`Options::planner`].
     pub fn run_command(&self, command: &RawDocument) -> RawDocumentBuf {
         self.run_visited(command, &mut Untraced, false).0
     }
@@ -216,7 +258,15 @@ impl Inner {
             return Err(Error::new(code::COMMAND_NOT_FOUND, "an empty document is no command"));
         };
         namespace::check_database(database)?;
-        let request = Request { server: self, database, command };
+        let planning;
+        let server = match Planner::asked_for(command)?.filter(|planner| *planner != self.planner) {
+            None => self,
+            Some(planner) => {
+                planning = Arc::new(Inner { shared: Arc::clone(&self.shared), planner });
+                &planning
+            }
+        };
+        let request = Request { server, database, command };
         let mut reply = command::run(first.key_str(), &request, cx)?;
         reply.append("ok", 1.0);
         Ok(reply.finish())

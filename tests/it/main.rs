@@ -11,6 +11,7 @@ mod conformance;
 mod corpus;
 mod differential;
 mod extjson;
+mod planner;
 mod server;
 mod snapshots;
 mod wire;

@@ -5,6 +5,8 @@
 
 use bindery_document::{Doc, Error, Kind, Result, Value, code};
 
+use crate::database::Planner;
+
 /// An unknown field.
 pub(crate) const UNKNOWN_FIELD: i32 = 40415;
 /// A required field that is missing.
@@ -15,8 +17,8 @@ const NO_OBJECT: i32 = 10_065;
 pub(crate) const OUT_OF_RANGE: i32 = 51024;
 
 /// Fields that every command takes; what the engine has no use for is checked elsewhere or has no effect
-/// on a single node.
-const GENERIC: [&str; 16] = [
+/// on a single node. The planner is this engine's own.
+const GENERIC: [&str; 17] = [
     "$db",
     "lsid",
     "$clusterTime",
@@ -33,6 +35,7 @@ const GENERIC: [&str; 16] = [
     "autocommit",
     "startTransaction",
     "$queryOptions",
+    Planner::FIELD,
 ];
 
 /// The arguments of one command, or of one statement within a command.
