@@ -284,6 +284,14 @@ impl Inner {
     pub(crate) fn target(&self, database: &str, name: &str) -> Target {
         let catalog = self.catalog.read();
         match catalog.get(database, name) {
+            None if name.starts_with(namespace::BUCKETS_PREFIX) => {
+                match catalog.get(database, &name[namespace::BUCKETS_PREFIX.len()..]) {
+                    Some(Entry::Layout(series)) if series.series.is_some() => {
+                        series.buckets(self).map_or(Target::Absent, Target::Collection)
+                    }
+                    _ => Target::Absent,
+                }
+            }
             None => match layout::split_stored(name).map(|(base, rest)| (catalog.get(database, base), rest)) {
                 Some((Some(Entry::Layout(collection)), rest)) => {
                     collection.stored_form(rest).map_or(Target::Absent, Target::Collection)

@@ -15,6 +15,7 @@ use crate::catalog::Entry;
 use crate::collection::{Collection, State};
 use crate::database::Inner;
 use crate::execute::{Question, matching_records};
+use crate::layout::LayoutCollection;
 use crate::trace::Cx;
 use crate::write;
 
@@ -29,12 +30,25 @@ pub(crate) fn expire(server: &Inner, cx: &mut Cx<'_>) -> Result<u64> {
         entries
             .filter_map(|entry| match entry {
                 Entry::Collection(collection) => Some(Arc::clone(collection)),
-                // Layouts have no indexes that expire documents.
+                // Layouts have no indexes that expire documents; buckets of time-series collections follow.
                 Entry::Layout(_) | Entry::View(_) => None,
             })
             .collect()
     };
+    let series: Vec<Arc<LayoutCollection>> = {
+        let catalog = server.catalog.read();
+        let entries = catalog.databases().flat_map(|(_, entries)| entries.values());
+        entries
+            .filter_map(|entry| match entry {
+                Entry::Layout(layout) if layout.series.is_some() => Some(Arc::clone(layout)),
+                _ => None,
+            })
+            .collect()
+    };
     let mut deleted = 0;
+    for layout in series {
+        deleted += layout.expire(server.now_millis(), cx)?;
+    }
     for collection in collections {
         // Nobody else may write between the look for what expired and its deletion.
         let mut guard = collection.lock_for_writing();

@@ -17,7 +17,7 @@ pub(crate) const VIEWS: &str = "system.views";
 const SYSTEM_PREFIX: &str = "system.";
 
 /// What the names of buckets' collections start with; clients may use them.
-const BUCKETS_PREFIX: &str = "system.buckets.";
+pub(crate) const BUCKETS_PREFIX: &str = "system.buckets.";
 
 /// Checks a database's name.
 ///

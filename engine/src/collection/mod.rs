@@ -25,7 +25,7 @@ pub(crate) use index::{Index, IndexMeta};
 pub(crate) use options::{
     Capped, CollectionOptions, ValidationAction, ValidationLevel, Validator, append_number, check_storage_engine,
 };
-pub(crate) use spec::{IndexSpec, index_name, same_documents};
+pub(crate) use spec::{Declared, IndexSpec, index_name, same_documents};
 
 /// Documents and indexes at one moment. Cloning one shares all pages.
 #[derive(Clone)]

@@ -270,13 +270,16 @@ impl CollectionOptions {
         }
         match args.integer("expireAfterSeconds")? {
             None => {}
-            Some(_) if self.clustered.is_none() => {
+            Some(_) if self.clustered.is_none() && args.given("timeseries").is_none() => {
                 return invalid(
                     "'expireAfterSeconds' is only supported with a 'timeseries' or a 'clusteredIndex' option",
                 );
             }
             Some(seconds) if seconds < 0 => {
                 return invalid("TTL index 'expireAfterSeconds' option cannot be less than 0");
+            }
+            Some(seconds) if self.clustered.is_none() && seconds > i64::from(i32::MAX) => {
+                return invalid("'expireAfterSeconds' must be within an acceptable range, try a lower number");
             }
             seconds => self.expire_after_seconds = seconds,
         }

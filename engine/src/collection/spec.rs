@@ -57,6 +57,15 @@ pub(crate) struct IndexSpec {
     pub(crate) wildcard_projection: Option<DocBuf>,
     /// Whether it is the index that a clustered collection is ordered by.
     pub(crate) clustered: bool,
+    /// What was declared, where that is not what is indexed.
+    pub(crate) declared: Option<Box<Declared>>,
+}
+
+/// The parts of a specification that a time-series collection translates for its buckets.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Declared {
+    pub(crate) key: DocBuf,
+    pub(crate) partial: Option<DocBuf>,
 }
 
 impl IndexSpec {
@@ -79,6 +88,7 @@ impl IndexSpec {
             collation: None,
             wildcard_projection: None,
             clustered: false,
+            declared: None,
         }
     }
 
@@ -279,6 +289,20 @@ impl IndexSpec {
     /// Whether the index holds all paths.
     pub(crate) fn is_wildcard(&self) -> bool {
         self.key.doc().iter().any(|e| e.key == b"$**" || e.key.ends_with(b".$**"))
+    }
+
+    /// Whether `sparse` was said, be it false.
+    pub(crate) fn says_sparse(&self) -> bool {
+        self.sparse || self.said_not_sparse
+    }
+
+    /// The specification as it was declared.
+    pub(crate) fn as_declared(&self) -> IndexSpec {
+        let mut spec = self.clone();
+        if let Some(declared) = spec.declared.take() {
+            (spec.key, spec.partial) = (declared.key, declared.partial);
+        }
+        spec
     }
 
     /// Appends the fields that `listIndexes` shows, in the server's order.

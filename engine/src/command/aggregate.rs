@@ -153,7 +153,12 @@ fn open(request: &Request<'_>, arguments: &Arguments<'_>, cx: &mut Cx<'_>) -> Re
                 around.over(&arguments.question, arguments.pipeline, source)?
             }
             Target::Layout(collection) => {
-                around.over(&arguments.question, arguments.pipeline, Source::Layout(collection))?
+                let made = match collection.series {
+                    Some(_) => aggregate_source::series_documents(request, name, &collection, arguments.pipeline, cx)?,
+                    None => None,
+                };
+                let source = made.map_or(Source::Layout(collection), Source::Given);
+                around.over(&arguments.question, arguments.pipeline, source)?
             }
             Target::View(found) => {
                 let resolved = view::resolve(request.server, request.database, name, &found)?;

@@ -17,6 +17,7 @@ use super::{Request, Target, create, insert, not_on_a_view};
 use crate::catalog::Entry;
 use crate::collection::{Collection, CollectionOptions, Index, State};
 use crate::cursor::Rows;
+use crate::layout::series::not_on_a_series;
 use crate::namespace;
 use crate::trace::Cx;
 use crate::write;
@@ -134,6 +135,9 @@ fn check_target(request: &Request<'_>, database: &str, merge: &Merge) -> Result<
         Target::Absent => {
             namespace::check_new_collection(database, name)?;
             is_id
+        }
+        Target::Layout(layout) if layout.series.is_some() => {
+            return Err(not_on_a_series(&format!("{database}.{name}")));
         }
         Target::Layout(_) => is_id,
         Target::Collection(collection) => is_id || collection.snapshot().indexes.iter().any(covers),

@@ -7,6 +7,8 @@ use bindery_document::{Builder, Doc, DocBuf, Element, Error, Result, Value, code
 
 use super::Request;
 use crate::collection::State;
+use crate::layout::LayoutCollection;
+use crate::layout::series::not_on_a_series;
 use crate::trace::Cx;
 
 /// The first stage.
@@ -38,6 +40,34 @@ pub(super) fn documents(
         b"$indexStats" => Some(index_statistics(request, state)),
         // Plans are costed anew for each question, so none are kept.
         b"$planCacheStats" => Some(Vec::new()),
+        _ => None,
+    })
+}
+
+/// As [`documents`], of a time-series collection.
+///
+/// # Errors
+/// 166 for what the server does not tell of views; as [`documents`].
+pub(super) fn series_documents(
+    request: &Request<'_>,
+    name: &str,
+    collection: &LayoutCollection,
+    pipeline: Doc<'_>,
+    cx: &mut Cx<'_>,
+) -> Result<Option<Vec<DocBuf>>> {
+    let state = collection.snapshot().stored;
+    let Some(stage) = first(pipeline) else { return Ok(None) };
+    Ok(match (stage.key, stage.value()) {
+        (b"$collStats", Value::Document(asked)) if asked.get("count").is_some() => {
+            return Err(not_on_a_series(&request.namespace(name)));
+        }
+        (b"$collStats", argument) => Some(vec![collection_statistics(request, name, &state, argument, cx)?]),
+        (b"$indexStats", _) => {
+            let mut shown = State::clone(&state);
+            shown.indexes.drain(..collection.hidden_indexes());
+            Some(index_statistics(request, &shown))
+        }
+        (b"$planCacheStats", _) => Some(Vec::new()),
         _ => None,
     })
 }
@@ -85,7 +115,7 @@ fn collection_statistics(
 
 fn index_statistics(request: &Request<'_>, state: &State) -> Vec<DocBuf> {
     let describe = |index: &crate::collection::Index| {
-        let spec = &index.meta.spec;
+        let spec = index.meta.spec.as_declared();
         let mut builder = Builder::new();
         builder.append("name", spec.name.as_str());
         builder.append("key", Value::Document(spec.key.doc()));
@@ -94,6 +124,9 @@ fn index_statistics(request: &Request<'_>, state: &State) -> Vec<DocBuf> {
         builder.append("ops", 0i64);
         builder.append("since", Value::DateTime(request.server.now_millis()));
         builder.close(accesses);
+        let shown = builder.open_document("spec");
+        spec.show(&mut builder);
+        builder.close(shown);
         builder.finish()
     };
     state.indexes.iter().map(describe).collect()

@@ -12,6 +12,7 @@ use crate::catalog::{Entry, View};
 use crate::collection::{
     Capped, Collection, CollectionOptions, State, ValidationAction, ValidationLevel, Validator, same_documents,
 };
+use crate::layout::LayoutCollection;
 use crate::trace::Cx;
 use crate::write;
 
@@ -42,6 +43,7 @@ pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
     match request.target(name) {
         Target::Absent => Err(Error::new(code::NAMESPACE_NOT_FOUND, "ns does not exist")),
         Target::View(view) => modify_view(request, name, &view, &args, cx),
+        Target::Layout(layout) if layout.series.is_some() => modify_series(request, name, &layout, &args, cx),
         Target::Layout(layout) => {
             // The stored form's options are the layout's; an index can be hidden like any other.
             match FIELDS.iter().find(|field| !matches!(**field, "index" | "dryRun") && args.given(field).is_some()) {
@@ -51,6 +53,68 @@ pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
         }
         Target::Collection(collection) => modify_collection(request, &collection, &args, cx),
     }
+}
+
+fn modify_series(
+    request: &Request<'_>,
+    name: &str,
+    layout: &LayoutCollection,
+    args: &Args<'_>,
+    cx: &mut Cx<'_>,
+) -> Result<Builder> {
+    for field in ["viewOn", "pipeline"] {
+        if args.given(field).is_some() {
+            return Err(invalid(format!("option only supported on a view: {field}")));
+        }
+    }
+    let refused =
+        ["validator", "validationLevel", "validationAction", "recordPreImages", "changeStreamPreAndPostImages"];
+    if let Some(field) = refused.iter().find(|field| args.given(field).is_some()) {
+        return Err(invalid(format!("option not supported on a time-series collection: {field}")));
+    }
+    let Some(before) = &layout.series else { return Ok(Builder::new()) };
+    let series = args.document("timeseries")?.map_or_else(|| Ok(before.clone()), |asked| before.changed(asked))?;
+    let mut options = CollectionOptions::clone(&layout.options);
+    match args.given("expireAfterSeconds") {
+        None => {}
+        Some(Value::String(word)) if word.as_str() == "off" => options.expire_after_seconds = None,
+        Some(Value::String(_)) => return Err(invalid("the only word for 'expireAfterSeconds' is 'off'")),
+        Some(value) => match to_integer(&value) {
+            Some(n) if n > i64::from(i32::MAX) => {
+                return Err(invalid("'expireAfterSeconds' must be within an acceptable range, try a lower number"));
+            }
+            _ => options.expire_after_seconds = Some(seconds(args, "expireAfterSeconds", &value)?),
+        },
+    }
+    let mut reply = Builder::new();
+    if let Some(asked) = args.document("index")? {
+        if asked.get("expireAfterSeconds").is_some() {
+            return Err(invalid("TTL indexes are not supported for time-series collections"));
+        }
+        // A key is that of buckets.
+        let mut index = Builder::new();
+        for field in asked {
+            match field.value() {
+                Value::Document(key) if field.key == b"keyPattern" => {
+                    let translated = layout.layout.index_key(key);
+                    let key = translated.as_ref().map_or(key, bindery_document::DocBuf::doc);
+                    index.append("keyPattern", Value::Document(key));
+                }
+                _ => index.append_element(field),
+            }
+        }
+        let mut command = Builder::new();
+        command.append("index", Value::Document(index.finish().doc()));
+        command.append("dryRun", args.flag("dryRun")?);
+        let command = command.finish();
+        reply = modify_collection(request, &layout.stored, &Args { name: args.name, doc: command.doc() }, cx)?;
+    }
+    if !args.flag("dryRun")? {
+        let changed = Arc::new(layout.redeclared(request.server, series, options, cx)?);
+        request.server.catalog.write().replace(request.database, name, Entry::Layout(Arc::clone(&changed)));
+        create::record_series(request, name, &changed, cx)?;
+    }
+    Ok(reply)
 }
 
 fn invalid(why: impl Into<String>) -> Error {

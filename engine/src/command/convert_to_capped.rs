@@ -66,6 +66,9 @@ fn size(request: &Request<'_>) -> Result<u64> {
 fn source(request: &Request<'_>, name: &str) -> Result<Arc<Collection>> {
     match request.target(name) {
         Target::Collection(collection) => Ok(collection),
+        Target::Layout(layout) if layout.series.is_some() => {
+            Err(crate::layout::series::not_on_a_series(&request.namespace(name)))
+        }
         Target::Layout(_) => Err(Error::new(
             code::INVALID_OPTIONS,
             "a collection with a layout cannot be capped, nor be copied into one",

@@ -6,12 +6,12 @@ use bindery_document::{Builder, Doc, DocBuf, Error, Result, Value, code};
 use bindery_index::Records;
 
 use super::args::Args;
-use super::{Request, view_graph, views_collection};
+use super::{Request, Target, view_graph, views_collection};
 use crate::catalog::{Entry, View};
 use crate::collection::{Collection, CollectionOptions, Index, IndexSpec, State};
 use crate::database::Inner;
-use crate::layout::LayoutCollection;
-use crate::namespace::{self, VIEWS};
+use crate::layout::{LayoutCollection, Series, series};
+use crate::namespace::{self, BUCKETS_PREFIX, VIEWS};
 use crate::trace::Cx;
 
 const FIELDS: [&str; 22] = [
@@ -53,7 +53,8 @@ pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
     if args.given("temp").is_some() {
         return invalid("the 'temp' field is an invalid option");
     }
-    refuse_unsupported(&args)?;
+    refuse_encrypted(&args)?;
+    let series = args.document("timeseries")?.map(Series::parse).transpose()?;
     let (on, pipeline) = (args.string("viewOn")?, args.array("pipeline")?);
     // The options are checked for views too, which have none of them.
     let options = CollectionOptions::parse(&args)?;
@@ -80,11 +81,22 @@ pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
         }
         None if pipeline.is_some() => return invalid("'pipeline' requires 'viewOn' to also be specified"),
         None => {
-            let entry = match args.document("layout")? {
-                Some(declared) => Entry::Layout(Arc::new(LayoutCollection::create(request.server, declared, options)?)),
-                None => Entry::Collection(Arc::new(new_collection(request.server, options)?)),
+            check_not_taken(request, name, series.is_some())?;
+            let entry = match (series, args.document("layout")?) {
+                (Some(_), Some(_)) => return invalid("'timeseries' is not allowed with 'layout'"),
+                (Some(series), None) => {
+                    series::check_options(&args)?;
+                    Entry::Layout(Arc::new(LayoutCollection::create_series(request.server, series, options)?))
+                }
+                (None, Some(declared)) => {
+                    Entry::Layout(Arc::new(LayoutCollection::create(request.server, declared, options)?))
+                }
+                (None, None) => Entry::Collection(Arc::new(new_collection(request.server, options)?)),
             };
-            request.server.catalog.write().insert(request.database, name, entry)?;
+            request.server.catalog.write().insert(request.database, name, entry.clone())?;
+            if let Entry::Layout(layout) = &entry {
+                record_series(request, name, layout, cx)?;
+            }
         }
     }
     let mut reply = Builder::new();
@@ -188,16 +200,42 @@ pub(super) fn define_view(
     Ok(view)
 }
 
+/// The buckets of a time-series collection are read under a name of their own, which nothing else may have.
+///
+/// # Errors
+/// 48 if it is taken.
+fn check_not_taken(request: &Request<'_>, name: &str, is_series: bool) -> Result<()> {
+    let buckets = series::buckets_name(name);
+    let asked = if is_series { &buckets } else { name };
+    match request.target(asked) {
+        Target::Collection(_) if is_series || asked.starts_with(BUCKETS_PREFIX) => {
+            Err(Error::new(code::NAMESPACE_EXISTS, format!("Collection {} already exists.", request.namespace(asked))))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Shows a time-series collection among the database's views, as the server does.
+pub(super) fn record_series(
+    request: &Request<'_>,
+    name: &str,
+    layout: &LayoutCollection,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    match &layout.series {
+        Some(series) => {
+            let view = View::new(&series::buckets_name(name), series.view_pipeline().doc(), None);
+            views_collection::record(request, name, &view, cx)
+        }
+        None => Ok(()),
+    }
+}
+
 /// Options of features that there are not, which may not be passed over in silence.
-fn refuse_unsupported(args: &Args<'_>) -> Result<()> {
+fn refuse_encrypted(args: &Args<'_>) -> Result<()> {
     if let Some(fields) = args.document("encryptedFields")? {
         Args { name: "create.encryptedFields", doc: fields }.required("fields")?;
         return Err(Error::new(6_346_402, "Encrypted collections are not supported"));
-    }
-    if let Some(series) = args.document("timeseries")? {
-        let fields = ["timeField", "metaField", "granularity", "bucketMaxSpanSeconds"];
-        Args::of_statement("create.timeseries", series, &fields)?.required_string("timeField")?;
-        return Err(Error::new(code::COMMAND_NOT_SUPPORTED, "time series collections are not supported"));
     }
     Ok(())
 }

@@ -11,6 +11,7 @@ use super::{Request, Target, not_on_a_view};
 use crate::catalog::Entry;
 use crate::collection::{Index, State, append_number};
 use crate::layout;
+use crate::layout::series::not_on_a_series;
 use crate::trace::Cx;
 use crate::write;
 
@@ -32,7 +33,10 @@ pub(super) fn coll_stats(request: &Request<'_>, _cx: &mut Cx<'_>) -> Result<Buil
                 reply.close(open);
             }
         }
-        Target::Layout(collection) => layout::show_stats(&mut reply, &collection, scale),
+        Target::Layout(collection) => {
+            let buckets = request.namespace(&layout::series::buckets_name(name));
+            layout::show_stats(&mut reply, &collection, scale, &buckets);
+        }
         Target::Collection(collection) => show_collection(&mut reply, &collection.snapshot(), scale),
     }
     append_number(&mut reply, "scaleFactor", scale);
@@ -103,11 +107,15 @@ pub(super) fn db_stats(request: &Request<'_>, _cx: &mut Cx<'_>) -> Result<Builde
             Entry::Layout(layout) => {
                 let moment = layout.snapshot();
                 collections += 1;
-                objects += layout::logical_count(&moment, layout);
+                views += u64::from(layout.series.is_some());
+                objects += match layout.series {
+                    Some(_) => moment.stored.records.len(),
+                    None => layout::logical_count(&moment, layout),
+                };
                 for (_, state) in layout.parts(&moment) {
                     data += state.records.data_bytes();
                     storage += state.records.stats().bytes();
-                    indexes += state.indexes.len() as u64;
+                    indexes += (state.indexes.len() - layout.hidden_indexes()) as u64;
                     index_bytes += state.indexes.iter().map(|index| index.tree.stats().bytes()).sum::<u64>();
                 }
             }
@@ -162,6 +170,9 @@ pub(super) fn validate(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder
                 code::NAMESPACE_NOT_FOUND,
                 format!("Collection '{}' does not exist to validate.", request.namespace(name)),
             ));
+        }
+        Target::Layout(collection) if collection.series.is_some() => {
+            return Err(not_on_a_series(&request.namespace(name)));
         }
         Target::Layout(collection) => {
             let moment = collection.snapshot();
@@ -234,6 +245,9 @@ pub(super) fn compact(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder>
     let collection = match request.target(name) {
         Target::View(_) => return Err(not_on_a_view(&request.namespace(name))),
         Target::Absent => return Err(Error::new(code::NAMESPACE_NOT_FOUND, "collection does not exist")),
+        Target::Layout(collection) if collection.series.is_some() => {
+            return Err(not_on_a_series(&request.namespace(name)));
+        }
         Target::Layout(collection) => return Ok(show_freed(layout::compact(&collection, cx))),
         Target::Collection(collection) => collection,
     };
@@ -273,6 +287,7 @@ pub(super) fn data_size(request: &Request<'_>, _cx: &mut Cx<'_>) -> Result<Build
     let (size, count) = match request.target(name) {
         Target::View(_) => return Err(not_on_a_view(full)),
         Target::Absent => (0, 0),
+        Target::Layout(collection) if collection.series.is_some() => return Err(not_on_a_series(full)),
         Target::Layout(collection) => {
             let state = collection.snapshot().stored;
             (state.records.data_bytes(), state.records.len())

@@ -5,7 +5,7 @@ use bindery_document::{Builder, Error, Result, code};
 use super::args::Args;
 use super::{Request, Target, views_collection};
 use crate::catalog::Entry;
-use crate::namespace::VIEWS;
+use crate::namespace::{BUCKETS_PREFIX, VIEWS};
 use crate::trace::Cx;
 
 pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
@@ -14,6 +14,9 @@ pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
     if matches!(name, "system.js" | "system.users") && !matches!(request.target(name), Target::Absent) {
         return Err(Error::new(code::ILLEGAL_OPERATION, format!("can't drop system collection {name}")));
     }
+    // A time-series collection goes with its buckets.
+    let series = name.strip_prefix(BUCKETS_PREFIX).filter(|base| request.is_series(base));
+    let name = series.unwrap_or(name);
     let removed = {
         let mut catalog = request.server.catalog.write();
         if name == VIEWS {
@@ -31,7 +34,11 @@ pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
             request.server.cursors.doom(|cursor| cursor == namespace, "collection dropped");
         }
         Some(Entry::Layout(layout)) => {
-            reply.append("nIndexesWas", layout.stored.snapshot().indexes.len() as i32);
+            let indexes = layout.stored.snapshot().indexes.len() - layout.hidden_indexes();
+            reply.append("nIndexesWas", indexes as i32);
+            if layout.series.is_some() {
+                views_collection::forget(request, name, cx)?;
+            }
             request.server.cursors.doom(|cursor| cursor == namespace, "collection dropped");
         }
         Some(Entry::View(_)) => views_collection::forget(request, name, cx)?,

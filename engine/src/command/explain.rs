@@ -67,6 +67,9 @@ pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
             (Some(state), query)
         }
         // What is planned and run is the question to the stored documents.
+        Target::Layout(collection) if collection.series.is_some() && matches!(top, Top::Delete | Top::Update) => {
+            return Err(layout::series::not_on_a_series(&inner.namespace(inner.collection_name()?)));
+        }
         Target::Layout(collection) => {
             let compiled = layout::Asked::compile(request.server, &collection.layout, &question)?;
             let query = compiled.stored.clone();

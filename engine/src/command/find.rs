@@ -152,6 +152,12 @@ fn open(request: &Request<'_>, name: &str, args: &FindArgs<'_>, cx: &mut Cx<'_>)
     match request.target(name) {
         Target::View(view) => super::view::find(request, &view, name, &args.question, cx).map(Some),
         Target::Layout(collection) => {
+            if collection.series.is_some() {
+                if args.tailable {
+                    return Err(Error::new(code::INVALID_PIPELINE_OPERATOR, "a time-series collection has no tail"));
+                }
+                return super::view::find_series(request, collection, &args.question, cx).map(Some);
+            }
             if args.tailable {
                 return Err(not_capped(&request.namespace(name)));
             }

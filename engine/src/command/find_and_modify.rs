@@ -108,6 +108,10 @@ fn modify(request: &Request<'_>, name: &str, arguments: &Arguments<'_>, cx: &mut
     let none = || Outcome { updated_existing: (!arguments.remove).then_some(false), ..Outcome::default() };
     let collection = match request.target(name) {
         Target::View(_) => return Err(not_on_a_view(&request.namespace(name))),
+        Target::Layout(collection) if collection.series.is_some() => {
+            statement.question.compile(&request.server.scope(), None)?;
+            return Err(layout::series::not_on_a_series(&request.namespace(name)));
+        }
         Target::Layout(collection) => {
             let wanted = shape(request, arguments, None)?;
             return layout::find_and_modify(request, &collection, arguments, wanted.as_ref(), cx);

@@ -34,6 +34,12 @@ pub(super) fn create(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> 
             "commitQuorum is supported only for two phase index builds with commit quorum",
         ));
     }
+    let target = request.target(name);
+    if let Target::Layout(layout) = &target
+        && layout.series.is_some()
+    {
+        layout::series::check_specs(list)?;
+    }
     let mut specs = Vec::new();
     for element in list.iter() {
         let Value::Document(spec) = element.value() else {
@@ -41,7 +47,6 @@ pub(super) fn create(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> 
         };
         specs.push(IndexSpec::parse(spec, ignore_unknown)?);
     }
-    let target = request.target(name);
     if let Target::View(_) = target {
         return Err(not_on_a_view(&request.namespace(name)));
     }
@@ -55,9 +60,12 @@ pub(super) fn create(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> 
             Index::new(spec)?;
         }
     }
+    // Indexes that clients do not see stand in nobody's way.
+    let mut hidden = 0;
     let collection = match target {
         Target::Layout(layout) => {
-            if specs.iter().any(|spec| spec.expire_after_seconds.is_some()) {
+            hidden = layout.hidden_indexes();
+            if layout.series.is_none() && specs.iter().any(|spec| spec.expire_after_seconds.is_some()) {
                 return Err(Error::new(code::CANNOT_CREATE_INDEX, "documents of a layout do not expire"));
             }
             specs.iter_mut().try_for_each(|spec| layout::translate_index(&layout, spec))?;
@@ -67,14 +75,14 @@ pub(super) fn create(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> 
     };
     let guard = collection.lock_for_writing();
     let snapshot = guard.snapshot();
-    let before = snapshot.counted_indexes();
+    let before = snapshot.counted_indexes() - hidden;
     let mut indexes: Vec<Index> = Vec::new();
     for mut spec in specs {
         let own_collation = spec.collation.is_some();
         spec.complete(snapshot.options.collation.as_ref())?;
         check_for_collection(&snapshot, &spec, own_collation)?;
         let index = Index::new(spec)?;
-        if index.meta.is_id || is_among(&snapshot.indexes, &index)? {
+        if index.meta.is_id || is_among(&snapshot.indexes[hidden..], &index)? {
             continue;
         }
         if is_among(&indexes, &index)? {
@@ -83,7 +91,7 @@ pub(super) fn create(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> 
                 format!("Cannot build two identical indexes: {}", index.meta.spec.name),
             ));
         }
-        if snapshot.indexes.len() + indexes.len() >= MAX_INDEXES {
+        if snapshot.indexes.len() - hidden + indexes.len() >= MAX_INDEXES {
             return Err(Error::new(
                 code::CANNOT_CREATE_INDEX,
                 format!(
@@ -177,12 +185,22 @@ pub(super) fn drop(request: &Request<'_>, _cx: &mut Cx<'_>) -> Result<Builder> {
     if !matches!(index, Value::String(_) | Value::Document(_) | Value::Array(_)) {
         return Err(args.mismatch("index", index.kind(), "string"));
     }
-    let (collection, fixed) = match request.target(name) {
+    let mut hidden = 0;
+    let target = request.target(name);
+    // A key is that of buckets.
+    let translated = match (&index, &target) {
+        (Value::Document(key), Target::Layout(layout)) if layout.series.is_some() => layout.layout.index_key(*key),
+        _ => None,
+    };
+    let (collection, fixed) = match target {
         Target::Absent => {
             return Err(Error::new(code::NAMESPACE_NOT_FOUND, format!("ns not found {}", request.namespace(name))));
         }
         Target::View(_) => return Err(not_on_a_view(&request.namespace(name))),
-        Target::Layout(layout) => (Arc::clone(&layout.stored), layout.fixed_indexes()),
+        Target::Layout(layout) => {
+            hidden = layout.hidden_indexes();
+            (Arc::clone(&layout.stored), layout.fixed_indexes())
+        }
         Target::Collection(collection) => (collection, 1),
     };
     let guard = collection.lock_for_writing();
@@ -194,12 +212,15 @@ pub(super) fn drop(request: &Request<'_>, _cx: &mut Cx<'_>) -> Result<Builder> {
             all = true;
             dropped.extend((fixed..state.indexes.len()).filter(|&position| !state.indexes[position].meta.is_id));
         } else {
-            dropped.push(droppable_by_name(&state, name)?);
+            dropped.push(droppable_by_name(&state, name, hidden)?);
         }
         Ok::<(), Error>(())
     };
     match index {
-        Value::Document(key) => dropped.push(droppable_by_key(&state, key)?),
+        Value::Document(key) => {
+            let key = translated.as_ref().map_or(key, DocBuf::doc);
+            dropped.push(droppable_by_key(&state, key, hidden)?);
+        }
         Value::Array(names) => {
             for element in names.iter() {
                 let Value::String(text) = element.value() else {
@@ -213,7 +234,7 @@ pub(super) fn drop(request: &Request<'_>, _cx: &mut Cx<'_>) -> Result<Builder> {
     if dropped.iter().any(|&position| position < fixed) {
         return Err(Error::new(code::INVALID_OPTIONS, "cannot drop an index that the layout rests on"));
     }
-    let before = state.counted_indexes();
+    let before = state.counted_indexes() - hidden;
     std::mem::drop(state);
     let mut change = guard.change();
     let mut position = 0;
@@ -229,16 +250,20 @@ pub(super) fn drop(request: &Request<'_>, _cx: &mut Cx<'_>) -> Result<Builder> {
     Ok(reply)
 }
 
-fn droppable_by_name(state: &State, name: &str) -> Result<usize> {
-    match state.index_named(name) {
+/// The position of the index with this name. The first `hidden` ones are not a client's to drop.
+fn droppable_by_name(state: &State, name: &str, hidden: usize) -> Result<usize> {
+    if hidden > 0 && name == "_id_" {
+        return Err(Error::new(5_979_800, "It is illegal to drop the clusteredIndex"));
+    }
+    match state.index_named(name).filter(|&position| position >= hidden) {
         None => Err(Error::new(code::INDEX_NOT_FOUND, format!("index not found with name [{name}]"))),
         Some(position) => droppable(state, position),
     }
 }
 
-fn droppable_by_key(state: &State, key: Doc<'_>) -> Result<usize> {
+fn droppable_by_key(state: &State, key: Doc<'_>, hidden: usize) -> Result<usize> {
     let same = |index: &&Index| same_documents(index.meta.spec.key.doc(), key);
-    let mut found = state.indexes.iter().enumerate().filter(|(_, index)| same(index));
+    let mut found = state.indexes.iter().enumerate().skip(hidden).filter(|(_, index)| same(index));
     match (found.next(), found.next()) {
         (None, _) => Err(Error::new(code::INDEX_NOT_FOUND, format!("can't find index with key: {key:?}"))),
         (Some(_), Some(_)) => Err(Error::new(
@@ -274,7 +299,9 @@ pub(super) fn list(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
         }
         Target::View(_) => return Err(not_on_a_view(&request.namespace(name))),
         Target::Layout(layout) => {
-            layout.stored.snapshot().indexes.iter().map(|index| shown(&index.meta.spec)).collect()
+            let state = layout.stored.snapshot();
+            let indexes = state.indexes.iter().skip(layout.hidden_indexes());
+            indexes.map(|index| shown(&index.meta.spec.as_declared())).collect()
         }
         Target::Collection(collection) => {
             collection.snapshot().indexes.iter().map(|index| shown(&index.meta.spec)).collect()

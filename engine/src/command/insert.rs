@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use bindery_document::{Builder, Doc, Error, Kind, Result, Value, code, validate};
+use bindery_patterns::Layout;
 use bindery_query::update;
 
 use super::args::Args;
@@ -33,8 +34,20 @@ pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
     let mut inserted = 0;
     let target = request.target(name);
     let is_view = matches!(target, Target::View(_));
+    let series = match &target {
+        Target::Layout(layout) => layout.series.as_ref().zip(match &*layout.layout {
+            Layout::Bucket(bucket) => Some(bucket.clone()),
+            Layout::Attribute(_) | Layout::Subset(_) => None,
+        }),
+        _ => None,
+    };
+    let is_series = series.is_some();
     let mut prepared = documents.iter().enumerate().map(|(position, element)| {
-        let outcome = prepare(request.server, Doc::from_stored(element.bytes));
+        let document = Doc::from_stored(element.bytes);
+        let outcome = match &series {
+            Some((series, bucket)) => series.prepare(bucket, document).map(|made| Cow::Owned(made.into_bytes())),
+            None => prepare(request.server, document),
+        };
         // The server reports this per document, not for the command.
         (position, if is_view { outcome.and(Err(not_on_a_view(&request.namespace(name)))) } else { outcome })
     });
@@ -68,7 +81,7 @@ pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
             }
             Ok::<(), Error>(())
         };
-        if let Target::Layout(collection) = target {
+        if let Target::Layout(collection) = &target {
             let mut writer = collection.lock_for_writing();
             insert_each(&mut |document, cx| layout::insert(&mut writer, document, bypass, cx))?;
         } else {
@@ -76,6 +89,10 @@ pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
             let mut guard = collection.lock_for_writing();
             insert_each(&mut |document, cx| write::insert(&mut guard, document, bypass, cx).map(drop))?;
         }
+    }
+    if is_series && ordered {
+        // The server counts what it does not store, too.
+        inserted = i32::try_from(documents.count()).unwrap_or(i32::MAX);
     }
     let mut reply = Builder::new();
     reply.append("n", inserted);

@@ -8,7 +8,7 @@ use super::args::Args;
 use crate::catalog::Entry;
 use crate::collection::State;
 use crate::cursor::{Buffered, ServerCursor, reply_first_batch};
-use crate::layout;
+use crate::layout::{self, series};
 use crate::trace::Cx;
 
 /// Collections and views, as documents that a filter may choose from.
@@ -22,15 +22,21 @@ pub(super) fn collections(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Buil
 
     let mut rows = Vec::new();
     for (name, entry) in request.server.catalog.read().entries(request.database) {
-        let row = describe(name, entry);
+        for row in described(name, entry) {
+            rows.push(row);
+        }
+    }
+    rows.sort_by(|(a, _), (b, _)| a.cmp(b));
+    let mut chosen = Vec::new();
+    for (_, row) in rows {
         if !filter.matches(row.doc())? {
             continue;
         }
-        rows.push(if name_only { only_name_and_type(row.doc()) } else { row });
+        chosen.push(if name_only { only_name_and_type(row.doc()) } else { row });
     }
     let namespace = request.namespace("$cmd.listCollections");
     let mut reply = Builder::new();
-    let cursor = ServerCursor::new(namespace, Box::new(Buffered::new(rows)));
+    let cursor = ServerCursor::new(namespace, Box::new(Buffered::new(chosen)));
     reply_first_batch(&request.server.cursors, cursor, batch_size, false, &mut reply, cx)?;
     Ok(reply)
 }
@@ -94,6 +100,28 @@ fn entry_bytes(entry: &Entry) -> u64 {
     }
 }
 
+/// What there is to tell of an entry: one row, or two of a time-series collection, whose buckets are listed, too.
+fn described(name: &str, entry: &Entry) -> Vec<(String, DocBuf)> {
+    let mut rows = vec![(name.to_owned(), describe(name, entry))];
+    if let Entry::Layout(layout) = entry
+        && let Some(series) = &layout.series
+    {
+        let name = series::buckets_name(name);
+        let mut row = Builder::new();
+        row.append("name", name.as_str());
+        row.append("type", "collection");
+        let options = row.open_document("options");
+        series::show_buckets_options(layout, series, &mut row);
+        row.close(options);
+        let info = row.open_document("info");
+        row.append("readOnly", false);
+        row.append("uuid", Value::Binary { subtype: 4, bytes: &layout.uuid });
+        row.close(info);
+        rows.push((name, row.finish()));
+    }
+    rows
+}
+
 fn describe(name: &str, entry: &Entry) -> DocBuf {
     let mut row = Builder::new();
     row.append("name", name);
@@ -101,6 +129,15 @@ fn describe(name: &str, entry: &Entry) -> DocBuf {
         Entry::Collection(collection) => {
             let state = collection.snapshot();
             describe_collection(&mut row, &collection.uuid, &state, &|row| state.options.show(row));
+        }
+        Entry::Layout(layout) if layout.series.is_some() => {
+            row.append("type", "timeseries");
+            let options = row.open_document("options");
+            layout.show_options(&mut row);
+            row.close(options);
+            let info = row.open_document("info");
+            row.append("readOnly", false);
+            row.close(info);
         }
         Entry::Layout(layout) => {
             let moment = layout.snapshot();

@@ -172,6 +172,14 @@ const WRITES: [&str; 15] = [
 /// 20 for a command that would write to a stored form.
 fn check_read_only(name: &str, request: &Request<'_>) -> Result<()> {
     let Some(Value::String(target)) = request.command.first().map(|e| e.value()) else { return Ok(()) };
+    let series =
+        target.as_str().strip_prefix(namespace::BUCKETS_PREFIX).filter(|_| WRITES.contains(&name) && name != "drop");
+    if let Some(base) = series
+        && let Target::Layout(_) = request.target(base)
+        && !(name == "create" || name == "renameCollection")
+    {
+        return Err(layout::read_only(&request.namespace(target.as_str())));
+    }
     match layout::split_stored(target.as_str()) {
         Some((base, _)) if WRITES.contains(&name) && matches!(request.target(base), Target::Layout(_)) => {
             Err(layout::read_only(&request.namespace(target.as_str())))
@@ -239,6 +247,11 @@ impl<'a> Request<'a> {
             error.message = error.message.replacen("error index:", &format!("error collection: {namespace} index:"), 1);
         }
         error
+    }
+
+    /// Whether the name is a time-series collection's.
+    pub(crate) fn is_series(&self, name: &str) -> bool {
+        matches!(self.target(name), Target::Layout(layout) if layout.series.is_some())
     }
 
     /// What the name stands for.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use bindery_document::{Builder, Error, Result, Value, code};
 
-use super::Request;
 use super::args::Args;
+use super::{Request, Target};
 use crate::catalog::Entry;
 use crate::namespace;
 use crate::trace::Cx;
@@ -42,6 +42,11 @@ pub(super) fn run(request: &Request<'_>, _cx: &mut Cx<'_>) -> Result<Builder> {
     namespace::check_writable(from.0, from.1).map_err(|e| illegal(format!("error with source namespace: {e}")))?;
     namespace::check_new_collection(to.0, to.1).map_err(|e| illegal(format!("error with target namespace: {e}")))?;
 
+    if let Some(base) = from.1.strip_prefix(namespace::BUCKETS_PREFIX)
+        && matches!(request.server.target(from.0, base), Target::Layout(_))
+    {
+        return Err(illegal("Renaming system.buckets collections is not allowed".to_owned()));
+    }
     let mut catalog = request.server.catalog.write();
     let moved = match catalog.get(from.0, from.1) {
         None => return Err(Error::new(code::NAMESPACE_NOT_FOUND, "source namespace does not exist")),
@@ -49,6 +54,12 @@ pub(super) fn run(request: &Request<'_>, _cx: &mut Cx<'_>) -> Result<Builder> {
             return Err(Error::new(
                 code::COMMAND_NOT_SUPPORTED_ON_VIEW,
                 format!("cannot rename view: {}", source.as_str()),
+            ));
+        }
+        Some(Entry::Layout(layout)) if layout.series.is_some() => {
+            return Err(Error::new(
+                code::COMMAND_NOT_SUPPORTED_ON_VIEW,
+                format!("cannot rename the time-series collection {}", source.as_str()),
             ));
         }
         Some(Entry::Collection(collection)) => Some(Arc::clone(collection)),
@@ -60,6 +71,9 @@ pub(super) fn run(request: &Request<'_>, _cx: &mut Cx<'_>) -> Result<Builder> {
         Entry::View(_) => None,
     };
     match (catalog.get(to.0, to.1), drop_target) {
+        (Some(Entry::Layout(layout)), _) if layout.series.is_some() => {
+            return Err(Error::new(code::NAMESPACE_EXISTS, "a view already exists with the target's name"));
+        }
         (Some(Entry::View(_)), _) => {
             return Err(Error::new(code::NAMESPACE_EXISTS, "a view already exists with the target's name"));
         }

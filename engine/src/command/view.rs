@@ -9,12 +9,14 @@ use bindery_document::{Builder, Doc, DocBuf, Error, OwnedValue, Result, Value, c
 use bindery_query::pipeline::{Pipeline, Stream};
 
 use super::Request;
-use super::aggregate::Around;
+use super::aggregate::{Around, Source};
 use crate::catalog::{Entry, View};
 use crate::cursor::Rows;
 use crate::database::Inner;
 use crate::execute::{Collections, Question, SharedTrace, StreamRows};
-use crate::trace::Cx;
+use crate::layout::LayoutCollection;
+use crate::trace::{Cx, Trace};
+use parking_lot::Mutex;
 
 /// How many views may stand on each other.
 const MAX_DEPTH: usize = 20;
@@ -101,6 +103,45 @@ pub(super) fn find(
     question: &Question<'_>,
     cx: &mut Cx<'_>,
 ) -> Result<Box<dyn Rows>> {
+    open(request, view, name, question, stages(question)?.doc(), cx)
+}
+
+/// `find` on a time-series collection, which the server has as a view, too.
+///
+/// # Errors
+/// 168 for what only finds on collections have; what the pipeline says.
+pub(super) fn find_series(
+    request: &Request<'_>,
+    collection: Arc<LayoutCollection>,
+    question: &Question<'_>,
+    cx: &mut Cx<'_>,
+) -> Result<Box<dyn Rows>> {
+    let mut question = *question;
+    // The order of buckets can be asked for as that of documents can.
+    let natural = question.sort.filter(|sort| sort.first().is_some_and(|field| field.key == b"$natural"));
+    if let Some(natural) = natural {
+        question.sort = None;
+        question.hint = question.hint.or(Some(Value::Document(natural)));
+    }
+    let pipeline = stages(&question)?;
+    let trace: SharedTrace = cx.is_traced.then(|| Arc::new(Mutex::new(Trace::new())));
+    let around = Around {
+        server: Arc::clone(request.server),
+        database: request.database.to_owned(),
+        deadline: cx.deadline,
+        trace: trace.clone(),
+    };
+    let mut plain = Question::new(doc::EMPTY);
+    (plain.hint, plain.collation, plain.variables) = (question.hint, question.collation, question.variables);
+    let stream = around.over(&plain, pipeline.doc(), Source::Layout(collection))?;
+    Ok(Box::new(StreamRows::new(stream, trace)))
+}
+
+/// A `find` as a pipeline.
+///
+/// # Errors
+/// 168 for what only finds on collections have.
+fn stages(question: &Question<'_>) -> Result<DocBuf> {
     if question.return_key || question.show_record_id || question.min.is_some() || question.max.is_some() {
         return Err(Error::new(code::INVALID_PIPELINE_OPERATOR, "Option not supported on a view"));
     }
@@ -118,7 +159,7 @@ pub(super) fn find(
     if let Some(projection) = question.projection {
         stages.push("$project", Value::Document(projection));
     }
-    open(request, view, name, question, stages.finish().doc(), cx)
+    Ok(stages.finish())
 }
 
 /// `count` on a view.

@@ -29,20 +29,25 @@ pub(crate) fn logical_count(moment: &Moment, collection: &LayoutCollection) -> u
 }
 
 /// Appends `collStats`' figures: logical documents are counted, bytes are those of the stored form; indexes
-/// of a side collection are named with its suffix.
-pub(crate) fn show_stats(reply: &mut Builder, collection: &LayoutCollection, scale: u64) {
+/// of a side collection are named with its suffix. `buckets` is what a time-series collection's buckets are read under.
+pub(crate) fn show_stats(reply: &mut Builder, collection: &LayoutCollection, scale: u64, buckets: &str) {
     let moment = collection.snapshot();
     let parts = collection.parts(&moment);
     let sum = |figure: &dyn Fn(&State) -> u64| parts.iter().map(|(_, state)| figure(state)).sum::<u64>();
-    let count = logical_count(&moment, collection);
+    let is_series = collection.series.is_some();
     let size = sum(&|state| state.records.data_bytes());
     let storage = sum(&|state| state.records.stats().bytes());
     let used = sum(&|state| state.records.stats().used_bytes);
     let index_bytes = sum(&|state| state.indexes.iter().map(|index| index.tree.stats().bytes()).sum());
     append_number(reply, "size", size / scale);
-    append_number(reply, "count", count);
-    if let Some(average) = size.checked_div(count) {
-        append_number(reply, "avgObjSize", average);
+    if is_series {
+        collection.show_series_stats(reply, buckets);
+    } else {
+        let count = logical_count(&moment, collection);
+        append_number(reply, "count", count);
+        if let Some(average) = size.checked_div(count) {
+            append_number(reply, "avgObjSize", average);
+        }
     }
     append_number(reply, "numOrphanDocs", 0);
     append_number(reply, "storageSize", storage / scale);
@@ -54,22 +59,24 @@ pub(crate) fn show_stats(reply: &mut Builder, collection: &LayoutCollection, sca
         show_tree(reply, &format!("records{suffix}"), &state.records.stats());
     }
     reply.close(open);
-    append_number(reply, "nindexes", sum(&|state| state.indexes.len() as u64));
+    // Clients of a time-series collection see their own indexes only; bytes are those of all.
+    let hidden = collection.hidden_indexes();
+    append_number(reply, "nindexes", sum(&|state| (state.indexes.len() - hidden) as u64));
     let details = reply.open_document("indexDetails");
-    each_index(&parts, |name, index| show_tree(reply, name, &index.tree.stats()));
+    each_index(&parts, hidden, |name, index| show_tree(reply, name, &index.tree.stats()));
     reply.close(details);
     let builds = reply.open_array("indexBuilds");
     reply.close(builds);
     append_number(reply, "totalIndexSize", index_bytes / scale);
     append_number(reply, "totalSize", (index_bytes + storage) / scale);
     let sizes = reply.open_document("indexSizes");
-    each_index(&parts, |name, index| append_number(reply, name, index.tree.stats().bytes() / scale));
+    each_index(&parts, hidden, |name, index| append_number(reply, name, index.tree.stats().bytes() / scale));
     reply.close(sizes);
 }
 
-fn each_index(parts: &[(String, &State)], mut show: impl FnMut(&str, &crate::collection::Index)) {
+fn each_index(parts: &[(String, &State)], hidden: usize, mut show: impl FnMut(&str, &crate::collection::Index)) {
     for (suffix, state) in parts {
-        for index in &state.indexes {
+        for index in state.indexes.iter().skip(hidden) {
             show(&format!("{}{suffix}", index.meta.spec.name), index);
         }
     }

@@ -1,9 +1,10 @@
 //! Indexes that are asked for on logical fields, as indexes of stored documents.
 
 use bindery_document::{Error, Result, code};
+use bindery_patterns::Layout;
 use bindery_query::filter::{Filter, ParseContext};
 
-use super::LayoutCollection;
+use super::{LayoutCollection, series};
 use crate::collection::IndexSpec;
 
 /// Makes a logical index specification one of stored documents.
@@ -11,6 +12,9 @@ use crate::collection::IndexSpec;
 /// # Errors
 /// 67 for keys and filters that the stored form has no equal of.
 pub(crate) fn translate(collection: &LayoutCollection, spec: &mut IndexSpec) -> Result<()> {
+    if let (Some(_), Layout::Bucket(bucket)) = (&collection.series, &*collection.layout) {
+        return series::translate(&collection.layout, bucket, spec);
+    }
     if spec.is_id_key() {
         return Ok(());
     }

@@ -13,6 +13,7 @@
 //! statements   the statements of update, delete and findAndModify
 //! indexes      logical index keys as stored ones
 //! diagnostics  collStats, validate, compact
+//! series       time-series collections, which are the bucket layout
 //! ```
 //!
 //! The stored documents are seen, but not written, under `<name>.$stored`.
@@ -24,6 +25,7 @@ mod diagnostics;
 mod indexes;
 mod rollup;
 mod rows;
+pub(crate) mod series;
 mod source;
 mod statements;
 mod subset;
@@ -51,6 +53,7 @@ pub(crate) use diagnostics::{bytes, compact, logical_count, show_stats, validate
 pub(crate) use indexes::translate as translate_index;
 pub(crate) use rollup::rollup;
 pub(crate) use rows::LayoutRows;
+pub(crate) use series::Series;
 pub(crate) use source::Asked;
 pub(crate) use statements::{delete, find_and_modify, update};
 pub(crate) use writer::Writer;
@@ -63,6 +66,8 @@ pub(crate) struct LayoutCollection {
     pub(crate) layout: Arc<Layout>,
     /// The layout as it was declared.
     declaration: DocBuf,
+    /// What it was declared with, if it is a time-series collection.
+    pub(crate) series: Option<Series>,
     /// What holds for logical documents.
     pub(crate) options: Arc<CollectionOptions>,
     /// The stored documents.
@@ -101,6 +106,17 @@ impl LayoutCollection {
         if options.collation.is_some() {
             return refused("collation");
         }
+        LayoutCollection::with_layout(server, layout, DocBuf::from(declaration), None, options)
+    }
+
+    /// An empty collection with a layout.
+    fn with_layout(
+        server: &Inner,
+        layout: Layout,
+        declaration: DocBuf,
+        series: Option<Series>,
+        options: CollectionOptions,
+    ) -> Result<LayoutCollection> {
         let stored = new_collection(server, CollectionOptions::default())?;
         {
             let guard = stored.lock_for_writing();
@@ -121,7 +137,8 @@ impl LayoutCollection {
             side,
             uuid: new_collection(server, CollectionOptions::default())?.uuid,
             layout: Arc::new(layout),
-            declaration: DocBuf::from(declaration),
+            declaration,
+            series,
             options: Arc::new(options),
             stored: Arc::new(stored),
             moment: RwLock::default(),
@@ -136,6 +153,7 @@ impl LayoutCollection {
             uuid: self.uuid,
             layout: Arc::clone(&self.layout),
             declaration: self.declaration.clone(),
+            series: self.series.clone(),
             options: Arc::clone(&self.options),
             stored: Arc::new(self.stored.fork()),
             side: self.side.as_ref().map(|side| Arc::new(side.fork())),
@@ -176,7 +194,10 @@ impl LayoutCollection {
     /// Appends the options as `listCollections` shows them.
     pub(crate) fn show_options(&self, out: &mut Builder) {
         self.options.show(out);
-        out.append("layout", Value::Document(self.declaration.doc()));
+        match &self.series {
+            Some(series) => series.show(out),
+            None => out.append("layout", Value::Document(self.declaration.doc())),
+        }
     }
 
     /// The number of indexes that stored documents have from the start; they cannot be dropped.

@@ -8,10 +8,11 @@ use std::cmp::Reverse;
 use bindery_document::{Doc, DocBuf, OwnedValue, Result, Value};
 use bindery_patterns::Layout;
 use bindery_patterns::subset::shortcut::Need;
+use bindery_query::filter::Filter;
 use bindery_query::plan::Shape;
 
 use super::source::{Place, matching_places};
-use super::{LayoutCollection, Writer};
+use super::{LayoutCollection, Writer, series};
 use crate::command::{Compiled, ModifyOutcome, Request, Statement, UpdateOutcome, prepare};
 use crate::execute::{Question, project};
 use crate::trace::Cx;
@@ -29,6 +30,9 @@ pub(crate) fn update(
     outcome: &mut UpdateOutcome,
     cx: &mut Cx<'_>,
 ) -> Result<()> {
+    if let (Some(series), Layout::Bucket(bucket)) = (&collection.series, &*collection.layout) {
+        series::check_update(series, bucket, statement, || filter_of(request, &statement.question))?;
+    }
     let mut writer = collection.lock_for_writing();
     let compiled = Compiled::new(request, statement, None)?;
     let mut question = statement.question;
@@ -72,7 +76,14 @@ fn apply(
         if !bypass {
             write::check_update(&writer.collection().options, before.doc(), after)?;
         }
-        writer.replace(place, after, cx)?;
+        let layout = &writer.collection().layout;
+        match (&writer.collection().series, &**layout) {
+            (Some(_), Layout::Bucket(bucket)) => {
+                let arranged = bucket.arranged(after, false);
+                writer.replace(place, arranged.doc(), cx)?;
+            }
+            _ => writer.replace(place, after, cx)?,
+        }
     }
     Ok(applied.modified)
 }
@@ -119,6 +130,10 @@ fn upsert(
     Ok((OwnedValue::new(document.get("_id").unwrap_or(Value::Null)), DocBuf::from(document)))
 }
 
+fn filter_of(request: &Request<'_>, question: &Question<'_>) -> Result<Filter> {
+    Filter::parse(question.filter, &question.context(&request.server.scope(), question.collation(None)?)?)
+}
+
 /// Runs one statement of a `delete`: all matches, or the first. Gives how many were deleted.
 ///
 /// # Errors
@@ -129,6 +144,9 @@ pub(crate) fn delete(
     question: &Question<'_>,
     cx: &mut Cx<'_>,
 ) -> Result<i64> {
+    if let (Some(series), Layout::Bucket(bucket)) = (&collection.series, &*collection.layout) {
+        series::check_delete(series, bucket, question, || filter_of(request, question))?;
+    }
     let mut writer = collection.lock_for_writing();
     let mut places = matching_places(request.server, collection, question, cx)?;
     places.sort_unstable();

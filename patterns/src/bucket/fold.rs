@@ -82,7 +82,7 @@ impl Bucket {
     pub fn has_room(&self, stored: Doc<'_>, header: &Header<'_>, reading: &Reading<'_>, reading_bytes: usize) -> bool {
         stored.as_bytes().len() + reading_bytes <= FULL_BYTES
             && match self.size {
-                Size::Span(_) => header.start == self.start_of(reading.time),
+                Size::Span(_) => header.count < self.most && header.start == self.start_of(reading.time),
                 Size::Count(most) => header.count < most,
             }
     }

@@ -25,6 +25,7 @@
 mod fold;
 mod header;
 mod prune;
+mod series;
 pub mod shortcut;
 mod spec;
 mod summary;
@@ -45,6 +46,10 @@ pub struct Bucket {
     size: Size,
     /// The fields that are summed up; all that have numbers, if they are not listed.
     summarized: Option<Vec<Box<str>>>,
+    /// The most readings of a bucket that is bounded by a span.
+    most: u32,
+    /// Whether it is that of a time-series collection, which has indexes on measurements.
+    is_series: bool,
 }
 
 /// When a bucket is full.

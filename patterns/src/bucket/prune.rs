@@ -117,7 +117,11 @@ impl Bucket {
     }
 
     /// The meta field and the time have their equals; what is in readings has none.
+    /// Those of a time-series collection do: their bounds.
     pub(crate) fn index_key(&self, key: Doc<'_>) -> Option<DocBuf> {
+        if self.is_series {
+            return Some(self.series_index_key(key));
+        }
         let mut stored = Builder::new();
         for part in key {
             let path = part.key_str();

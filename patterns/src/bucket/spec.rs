@@ -30,7 +30,8 @@ impl Bucket {
             [size] => *size,
             _ => return Err(invalid("a bucket layout is bounded by one span of time or one count")),
         };
-        Ok(Bucket { time, meta, size, summarized: options.fields("summary")? })
+        let summarized = options.fields("summary")?;
+        Ok(Bucket { time, meta, size, summarized, most: u32::MAX, is_series: false })
     }
 
     /// The index on meta and start.

@@ -44,6 +44,7 @@ required! {
     agg_expr_type
     agg_facet_bucket
     agg_group
+    agg_timeseries
     agg_unwind
     agg_window
     found
