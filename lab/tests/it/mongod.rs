@@ -59,7 +59,9 @@ struct Connection {
 impl Connection {
     fn send(&mut self, command: &RawDocument) -> Result<RawDocumentBuf> {
         let mut command = command.to_owned();
-        command.append(cstr!("$db"), self.database.as_str());
+        if !matches!(command.get("$db"), Ok(Some(_))) {
+            command.append(cstr!("$db"), self.database.as_str());
+        }
         let body = command.as_bytes();
         let length = (16 + 4 + 1 + body.len()) as i32;
         let mut message = Vec::with_capacity(length as usize);
