@@ -11,7 +11,7 @@ mod window;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use bindery_document::{Doc, DocBuf, Error, OwnedValue, Result, Value, code, doc};
+use bindery_document::{Builder, Doc, DocBuf, Error, OwnedValue, Result, Value, code, doc};
 use bindery_index::keygen::Keys;
 
 use super::nested_field::{with_field, without_field};
@@ -26,6 +26,8 @@ use function::Function;
 #[derive(Debug)]
 pub struct SetWindowFields {
     partition_by: Option<Expression>,
+    /// The order of partitions that are told apart by a path: that of a sort by the path.
+    partition_order: Option<Sort>,
     order: Option<Sort>,
     /// The only path of the order, if it has one, and whether it is descending.
     sort_path: Option<(Box<[Box<str>]>, bool)>,
@@ -64,6 +66,15 @@ pub(super) fn parse(argument: Value<'_>, context: &mut ParseContext) -> Result<S
     let Some(output) = output else {
         return Err(Error::new(40414, "$setWindowFields needs 'output'"));
     };
+    let partition_path = partition_by.as_ref().and_then(Expression::as_field_path).filter(|names| !names.is_empty());
+    let partition_order = match partition_path {
+        None => None,
+        Some(names) => {
+            let mut by = Builder::new();
+            by.append(names.join("."), 1);
+            Some(Sort::parse(by.finish().doc(), context.collation.as_ref())?)
+        }
+    };
     let order = match order {
         Some(by) if !by.is_empty() => Some(Sort::parse(by, context.collation.as_ref())?),
         _ => None,
@@ -83,7 +94,7 @@ pub(super) fn parse(argument: Value<'_>, context: &mut ParseContext) -> Result<S
         }
         outputs.push((path, function::parse(element.value(), place, context)?));
     }
-    Ok(SetWindowFields { partition_by, order, sort_path, outputs })
+    Ok(SetWindowFields { partition_by, partition_order, order, sort_path, outputs })
 }
 
 impl SetWindowFields {
@@ -109,6 +120,7 @@ impl SetWindowFields {
 /// A document with what it is sorted by.
 struct Row {
     partition: OwnedValue,
+    partition_key: Box<[u8]>,
     key: Box<[u8]>,
     document: DocBuf,
 }
@@ -147,6 +159,10 @@ struct WindowStream {
     current: Option<DocBuf>,
 }
 
+fn array_as_partition<T>() -> Result<T> {
+    Err(Error::new(code::TYPE_MISMATCH, "a partition must not be an array"))
+}
+
 impl WindowStream {
     fn fill(&mut self, mut input: Box<dyn Stream>) -> Result<()> {
         let (mut rows, mut used_bytes) = (Vec::new(), 0);
@@ -157,8 +173,15 @@ impl WindowStream {
                 None => OwnedValue::new(Value::Null),
                 Some(expression) => {
                     let value = expression.evaluate(&self.env.scope(document))?;
+                    if self.stage.partition_order.is_none() && matches!(value.get(), Some(Value::Array(_))) {
+                        return array_as_partition();
+                    }
                     OwnedValue::new(value.or_null())
                 }
+            };
+            let partition_key = match &self.stage.partition_order {
+                None => Box::default(),
+                Some(order) => order.key(document, &mut keys)?.into(),
             };
             let key = match &self.stage.order {
                 None => Box::default(),
@@ -168,11 +191,15 @@ impl WindowStream {
             if used_bytes > self.env.memory_limit_bytes {
                 return Err(Error::new(5_643_011, "$setWindowFields needs more memory than it may use"));
             }
-            rows.push(Row { partition, key, document: DocBuf::from(document) });
+            rows.push(Row { partition, partition_key, key, document: DocBuf::from(document) });
             self.env.check_interrupt()?;
         }
         let scope = self.env.scope(doc::EMPTY);
-        rows.sort_by(|a, b| scope.compare(&a.partition.value(), &b.partition.value()).then_with(|| a.key.cmp(&b.key)));
+        rows.sort_by(|a, b| {
+            let partitions = a.partition_key.cmp(&b.partition_key);
+            let partitions = partitions.then_with(|| scope.compare(&a.partition.value(), &b.partition.value()));
+            partitions.then_with(|| a.key.cmp(&b.key))
+        });
         self.rows = rows.into_iter().peekable();
         Ok(())
     }
@@ -182,7 +209,7 @@ impl WindowStream {
             return Ok(false);
         };
         if let Value::Array(_) = first.partition.value() {
-            return Err(Error::new(code::TYPE_MISMATCH, "a partition must not be an array"));
+            return array_as_partition();
         }
         let mut partition =
             Partition { documents: vec![first.document], keys: vec![first.key], positions: Vec::new(), env: &self.env };
