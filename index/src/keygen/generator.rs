@@ -127,6 +127,8 @@ impl KeyGenerator {
                     missing += 1;
                     Value::Null
                 }
+                // Of `_id` alone an array is one key: stored documents have none there, those of a pipeline may.
+                Found::Array(element, _) if fields.len() == 1 && field.name() == "_id" => element.value(),
                 Found::Array(..) => {
                     keys.builder.clear();
                     return arrays::generate(self, doc, keys);

@@ -98,11 +98,6 @@ impl Deviation {
         self.squares += delta * (x - self.mean);
     }
 
-    /// The number of values.
-    pub(crate) fn count(&self) -> u64 {
-        self.count
-    }
-
     /// The standard deviation of the values as a whole population.
     pub(crate) fn population(&self) -> Option<f64> {
         (self.count > 0).then(|| (self.squares / self.count as f64).sqrt())

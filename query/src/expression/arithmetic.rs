@@ -191,7 +191,7 @@ fn modulo<'a>(_: &Scope<'a>, left: Val<'a>, right: Val<'a>) -> Result<Val<'a>> {
         return fail(16610, "cannot $mod by zero");
     }
     let divisor = match y {
-        Number::Double(d) => (d.fract() == 0.0 && d.abs() < 2_147_483_648.0).then_some(d as i64),
+        Number::Double(d) => (d.fract() == 0.0 && (-2_147_483_648.0..2_147_483_648.0).contains(&d)).then_some(d as i64),
         other => other.integer(),
     };
     Ok(match (x.integer(), divisor) {

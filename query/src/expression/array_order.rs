@@ -209,8 +209,14 @@ static MAX_N: Named = Named {
     function: |scope, operands| {
         take_n(scope, operands, |items, n, scope| {
             items.retain(|v| !matches!(v, Value::Null | Value::Undefined));
-            items.sort_by(|a, b| scope.compare(b, a));
-            items.truncate(n);
+            let mut greatest: Vec<Value<'_>> = Vec::with_capacity(n.min(items.len()));
+            for item in items.drain(..) {
+                if let Some(place) = place_among(&greatest, n, true, |held| scope.compare(held, &item)) {
+                    greatest.insert(place, item);
+                    greatest.truncate(n);
+                }
+            }
+            *items = greatest;
         })
     },
 };
@@ -228,6 +234,19 @@ fn take_n<'a>(
     let mut values: Vec<Value<'_>> = items.iter().map(|e| e.value()).collect();
     choose(&mut values, n, scope);
     Ok(array_of(values))
+}
+
+/// The place of a value among the least `n`, ascending, or the greatest `n`, descending, as compared with those held;
+/// `None` if it is not one of them. Of equal values the later one comes behind the others, counting down before
+/// them, and it displaces none of them; the first to go is the last in this order.
+pub(crate) fn place_among<V>(held: &[V], n: usize, is_max: bool, order: impl Fn(&V) -> Ordering) -> Option<usize> {
+    if !is_max {
+        return Some(held.partition_point(|value| order(value) != Ordering::Greater)).filter(|place| *place < n);
+    }
+    if held.len() >= n && held.last().is_none_or(|least| order(least) != Ordering::Less) {
+        return None;
+    }
+    Some(held.partition_point(|value| order(value) == Ordering::Greater))
 }
 
 /// The number of elements that `$firstN` and its siblings give; shared with the accumulators.

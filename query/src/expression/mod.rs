@@ -38,6 +38,7 @@ pub(crate) mod measure;
 pub(crate) mod number;
 pub(crate) mod object;
 mod parse;
+mod ported;
 mod regex_match;
 pub(crate) mod registry;
 mod rounding;
@@ -59,6 +60,7 @@ pub use comparison::Comparison;
 pub use dependencies::Dependencies;
 pub use field_path::check_variable_name;
 pub use parse::ParseContext;
+pub(crate) use parse::check_field_name;
 pub use scope::{Scope, StringOrder};
 pub use value::Val;
 

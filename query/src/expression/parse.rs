@@ -4,6 +4,7 @@ use bindery_document::{Doc, Error, OwnedValue, Result, Value, code};
 
 use super::Node;
 use super::field_path::{Base, FieldPath, check_name, check_variable_use, split_path};
+use super::ported;
 use super::registry::{self, Arity, Entry, Function, Named};
 use super::scope::Address;
 
@@ -14,6 +15,7 @@ pub struct ParseContext {
     parameters: Vec<String>,
     frames: Vec<Vec<String>>,
     folding_deferred: bool,
+    met_unported: bool,
 }
 
 impl ParseContext {
@@ -46,6 +48,16 @@ impl ParseContext {
     /// several expressions can be parsed before the first is folded.
     pub fn defer_folding(&mut self, deferred: bool) {
         self.folding_deferred = deferred;
+    }
+
+    /// Forgets what was parsed so far for [`ParseContext::is_ported`].
+    pub(crate) fn watch_ported(&mut self) {
+        self.met_unported = false;
+    }
+
+    /// Whether MongoDB's other engine knows all that was parsed since [`ParseContext::watch_ported`].
+    pub(crate) fn is_ported(&self) -> bool {
+        !self.met_unported
     }
 
     pub(super) fn is_folding_deferred(&self) -> bool {
@@ -107,6 +119,7 @@ pub(crate) fn parse(value: Value<'_>, ctx: &mut ParseContext) -> Result<Node> {
         Value::String(text) if text.as_bytes().first() == Some(&b'$') => parse_path(text.as_str(), ctx),
         Value::Document(doc) => parse_object(doc, ctx),
         Value::Array(items) => {
+            ctx.met_unported = true;
             let items: Result<Vec<_>> = items.iter().map(|item| parse(item.value(), ctx)).collect();
             Ok(Node::Array(items?))
         }
@@ -161,10 +174,7 @@ fn parse_object(doc: Doc<'_>, ctx: &mut ParseContext) -> Result<Node> {
 }
 
 /// Names in an object that is built have no dots: they are names, not paths.
-fn check_field_name(name: &str) -> Result<()> {
-    if name.is_empty() {
-        return Err(Error::new(40352, "field names in an object expression may not be empty"));
-    }
+pub(crate) fn check_field_name(name: &str) -> Result<()> {
     if name.contains('.') {
         return Err(Error::new(16412, format!("field names in an object expression may not hold dots: '{name}'")));
     }
@@ -179,6 +189,7 @@ pub(crate) fn parse_operator(name: &str, argument: Value<'_>, ctx: &mut ParseCon
     let Some(entry) = registry::find(name) else {
         return Err(Error::new(code::INVALID_PIPELINE_OPERATOR, format!("unrecognized expression '{name}'")));
     };
+    ctx.met_unported |= !ported::is_ported(name);
     match &entry.function {
         Function::Parsed(parse) => parse(argument, ctx),
         Function::Named(named) => parse_named(entry, named, argument, ctx),

@@ -32,18 +32,7 @@ pub(super) fn parse(argument: Value<'_>, context: &mut ParseContext) -> Result<[
             }
             (b"boundaries", _) => return fail(40200, "boundaries must be an array"),
             (b"default", value) => default = Some(constant(value, 40195, context)?),
-            (b"output", Value::Document(output)) => {
-                let parsed: Result<Vec<(Box<str>, Accumulator)>> = output
-                    .iter()
-                    .map(|field| {
-                        Ok((
-                            field.key_str().into(),
-                            group::accumulator::parse_field(field.key_str(), field.value(), context)?,
-                        ))
-                    })
-                    .collect();
-                fields = Some(parsed?);
-            }
+            (b"output", Value::Document(output)) => fields = Some(output),
             (b"output", _) => return fail(40196, "output must be a document"),
             _ => return fail(40197, &format!("unknown field '{}'", element.key_str())),
         }
@@ -54,7 +43,13 @@ pub(super) fn parse(argument: Value<'_>, context: &mut ParseContext) -> Result<[
     check_boundaries(&boundaries, default.as_ref())?;
     let switch = switch(group_by, &boundaries, default.as_ref());
     let id = Expression::parse_unfolded(Value::Document(switch.doc()), &mut context.expressions)?;
-    let fields = fields.unwrap_or_else(|| vec![("count".into(), Accumulator::count_one())]);
+    let fields = match fields {
+        None => vec![("count".into(), Accumulator::count_one())],
+        Some(fields) => {
+            let mut parse = |name, value| group::accumulator::parse_field(name, value, context);
+            fields.iter().map(|f| Ok((f.key_str().into(), parse(f.key_str(), f.value())?))).collect::<Result<_>>()?
+        }
+    };
     let group = Group::new(id, fields, context.collation.clone());
     let mut order = Builder::new();
     order.append("_id", 1);

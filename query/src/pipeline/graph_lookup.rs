@@ -10,7 +10,7 @@ use super::{Environment, Stream, canonical_key};
 use crate::collation::Collation;
 use crate::expression::Expression;
 use crate::expression::field_path::{split_path, walk};
-use crate::filter::{Filter, Membership, ParseContext};
+use crate::filter::{Filter, Membership, ParseContext, RegexTest};
 
 /// The stage.
 #[derive(Debug)]
@@ -147,8 +147,17 @@ impl GraphLookup {
         let open = builder.open_array("");
         let (mut depth, mut index) = (0i64, 0);
         while !frontier.is_empty() && self.max_depth.is_none_or(|most| depth <= most) {
-            let values = std::mem::take(&mut frontier);
-            let equal = Filter::In(Membership::new(self.connect_to.clone(), values, Vec::new(), collation.cloned()));
+            // They are looked for by `$in`, where a regular expression matches strings.
+            let (mut values, mut patterns) = (Vec::new(), Vec::new());
+            for value in std::mem::take(&mut frontier) {
+                match value.value() {
+                    Value::Regex { pattern, options } => {
+                        patterns.push(RegexTest::parse(Path::of_value(), pattern.as_str(), options.as_str())?);
+                    }
+                    _ => values.push(value),
+                }
+            }
+            let equal = Filter::In(Membership::new(self.connect_to.clone(), values, patterns, collation.cloned()));
             // Null leads to null only, not to documents without the field.
             let mut filters = vec![equal, exists.clone()];
             filters.extend(self.restriction.clone());

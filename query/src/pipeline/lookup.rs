@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bindery_document::{Builder, Doc, DocBuf, Error, OwnedValue, Path, Result, Value, code};
 
+use super::group::pushed_down::has_position;
 use super::nested_field::with_field;
 use super::parse::{self, Place};
 use super::{Environment, Pipeline, Stage, Stream};
@@ -124,6 +125,14 @@ impl Lookup {
         self.pipeline.finish()
     }
 
+    /// Whether it is a join by two fields and nothing else, neither of them by position.
+    pub(super) fn is_plain_join(&self) -> bool {
+        let is_plain = |equality: &Equality| {
+            !has_position(equality.foreign.as_str()) && !equality.local.iter().any(|name| has_position(name))
+        };
+        self.pipeline.stages.is_empty() && self.variables.is_empty() && self.equality.as_ref().is_some_and(is_plain)
+    }
+
     /// Whether all documents get the same array.
     fn is_constant(&self) -> bool {
         self.equality.is_none() && self.variables.is_empty()
@@ -210,8 +219,8 @@ impl LookupStream {
 const MAX_ARRAY_BYTES: usize = 16 * 1024 * 1024;
 
 impl Equality {
-    /// The foreign documents that equal a local one. A missing field counts as null; of an array every element
-    /// is looked for, and an empty one counts as null, too.
+    /// The foreign documents that equal a local one: that have any of the values at the local path, those in
+    /// arrays each for itself. No value at all counts as null.
     fn filter(&self, document: Doc<'_>, collation: Option<&Collation>) -> Filter {
         let mut values = Vec::new();
         collect(Value::Document(document), &self.local, &mut values);
@@ -238,17 +247,18 @@ fn collect(value: Value<'_>, names: &[Box<str>], values: &mut Vec<OwnedValue>) {
         return;
     };
     match value {
-        Value::Document(doc) => match doc.element(first.as_bytes()) {
-            Some(element) => collect(element.value(), rest, values),
-            None => values.push(OwnedValue::new(Value::Null)),
-        },
-        Value::Array(items) => {
-            // A number is a position, and a name in the documents as well.
-            if !first.is_empty()
-                && first.bytes().all(|b| b.is_ascii_digit())
-                && let Some(element) = items.element(first.as_bytes())
-            {
+        Value::Document(doc) => {
+            if let Some(element) = doc.element(first.as_bytes()) {
                 collect(element.value(), rest, values);
+            }
+        }
+        Value::Array(items) => {
+            // A number is a position, and no name in the documents.
+            if first.bytes().all(|b| b.is_ascii_digit()) {
+                if let Some(element) = items.element(first.as_bytes()) {
+                    collect(element.value(), rest, values);
+                }
+                return;
             }
             for item in items {
                 if let Value::Document(_) = item.value() {
@@ -256,7 +266,7 @@ fn collect(value: Value<'_>, names: &[Box<str>], values: &mut Vec<OwnedValue>) {
                 }
             }
         }
-        _ => values.push(OwnedValue::new(Value::Null)),
+        _ => {}
     }
 }
 

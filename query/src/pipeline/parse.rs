@@ -36,21 +36,21 @@ pub(super) fn parse(stages: Doc<'_>, context: &mut ParseContext, place: Place) -
         ));
     }
     let (mut parsed, mut origins) = (Vec::with_capacity(n_stages), Vec::with_capacity(n_stages));
+    let mut n_ported = None;
     for (number, element) in stages.iter().enumerate() {
+        context.expressions.watch_ported();
         parse_stage(named(&element)?, context, place, &mut parsed)?;
+        if !context.expressions.is_ported() {
+            n_ported = n_ported.or(Some(origins.len()));
+        }
         origins.resize(parsed.len(), number);
     }
     for (index, element) in stages.iter().enumerate() {
         check_place(named(&element)?.key_str(), place, index, n_stages)?;
     }
     if place == Place::Top {
-        for at in 0..parsed.len() {
-            let (before, after) = parsed.split_at_mut(at);
-            if let Some(Stage::Group(stage)) = after.first_mut() {
-                let pushed = group::pushed_down::is_pushed_down(before, stage.fields.iter().map(|(_, field)| field));
-                super::unshared(stage)?.is_pushed_down = pushed;
-            }
-        }
+        let n_ported = n_ported.unwrap_or(parsed.len());
+        group::pushed_down::mark(parsed.get_mut(..n_ported).unwrap_or_default())?;
     }
     Ok(Pipeline { stages: parsed, origins, collation: context.collation.clone() })
 }

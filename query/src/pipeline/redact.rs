@@ -5,13 +5,14 @@ use std::sync::Arc;
 use bindery_document::{Builder, Doc, DocBuf, Error, OwnedValue, Result, Value};
 
 use super::{Environment, Stream};
-use crate::expression::Expression;
+use crate::expression::{Expression, Scope};
 use crate::filter::ParseContext;
 
 /// The stage.
 #[derive(Debug)]
 pub struct Redact {
-    /// What decides: gives `$$DESCEND`, `$$PRUNE` or `$$KEEP`.
+    /// What decides: gives `$$DESCEND`, `$$PRUNE` or `$$KEEP`. Its paths start at the document inside, which is
+    /// bound as `$$CURRENT`; `$$ROOT` stays the whole.
     pub decision: Expression,
 }
 
@@ -27,7 +28,9 @@ pub(super) fn parse(argument: Value<'_>, context: &ParseContext) -> Result<Redac
     for (name, value) in DECISIONS {
         inner.define_constant(name, Some(OwnedValue::new(Value::from(value))));
     }
-    Ok(Redact { decision: Expression::parse_unfolded(argument, &mut inner)? })
+    let names = vec!["CURRENT".to_owned()];
+    let decision = inner.with_variables(names, |inner| Expression::parse_unfolded(argument, inner))?;
+    Ok(Redact { decision })
 }
 
 impl Redact {
@@ -36,15 +39,17 @@ impl Redact {
     }
 
     /// Writes what stays of a document; false if nothing does, not even the document.
-    fn redact(&self, document: Doc<'_>, env: &Environment, builder: &mut Builder) -> Result<bool> {
-        let scope = env.scope(document);
+    fn redact(&self, document: Doc<'_>, whole: &Scope<'_>, builder: &mut Builder) -> Result<bool> {
+        let current = [Some(Value::Document(document))];
+        let frame = whole.bind(&current);
+        let scope = whole.inside(&frame);
         let decision = self.decision.evaluate(&scope)?;
         match decision.get().and_then(|v| v.as_str()) {
             Some("keep") => document.iter().for_each(|element| builder.append_element(element)),
             Some("prune") => return Ok(false),
             Some("descend") => {
                 for element in document {
-                    self.descend(element.key, element.value(), env, builder)?;
+                    self.descend(element.key, element.value(), whole, builder)?;
                 }
             }
             _ => return Err(Error::new(17053, "$redact must give $$DESCEND, $$PRUNE or $$KEEP")),
@@ -53,11 +58,11 @@ impl Redact {
     }
 
     /// Writes what stays of a field or an element; false if it goes.
-    fn descend(&self, key: &[u8], value: Value<'_>, env: &Environment, builder: &mut Builder) -> Result<bool> {
+    fn descend(&self, key: &[u8], value: Value<'_>, whole: &Scope<'_>, builder: &mut Builder) -> Result<bool> {
         match value {
             Value::Document(inner) => {
                 let mut kept = Builder::new();
-                if !self.redact(inner, env, &mut kept)? {
+                if !self.redact(inner, whole, &mut kept)? {
                     return Ok(false);
                 }
                 builder.append(key, Value::Document(kept.finish().doc()));
@@ -68,7 +73,7 @@ impl Redact {
                 let mut digits = [0; 20];
                 for item in items {
                     let key = bindery_document::build::index_key(index, &mut digits);
-                    index += usize::from(self.descend(key, item.value(), env, builder)?);
+                    index += usize::from(self.descend(key, item.value(), whole, builder)?);
                 }
                 builder.close(open);
             }
@@ -89,7 +94,8 @@ impl Stream for RedactStream {
     fn advance(&mut self) -> Result<bool> {
         while self.input.advance()? {
             let mut builder = Builder::new();
-            if self.stage.redact(self.input.current(), &self.env, &mut builder)? {
+            let document = self.input.current();
+            if self.stage.redact(document, &self.env.scope(document), &mut builder)? {
                 self.current = builder.finish();
                 return Ok(true);
             }

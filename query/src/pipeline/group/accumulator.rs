@@ -17,6 +17,10 @@ pub(crate) struct Accumulator {
     pub(super) n: Option<Expression>,
     /// The order of `$top` and its siblings.
     pub(super) order: Option<OrderBy>,
+    /// Whether it runs over windows that values leave again.
+    slides: bool,
+    /// Whether an argument that changes nothing is evaluated nevertheless: MongoDB's other engine does so.
+    pub(super) is_eager: bool,
 }
 
 /// What is accumulated.
@@ -120,14 +124,14 @@ pub(crate) fn parse(
             if !matches!(argument, Value::Document(doc) if doc.is_empty()) {
                 return Err(Error::new(code::TYPE_MISMATCH, "$count takes an empty document"));
             }
-            Ok(Accumulator { kind, argument: Expression::constant(None), n: None, order: None })
+            Ok(Accumulator::new(kind, Expression::constant(None), None, None))
         }
         _ => {
             if matches!(argument, Value::Array(_)) {
                 return Err(Error::new(40237, format!("{name} takes one argument, not an array of them")));
             }
             let argument = Expression::parse_unfolded(argument, &mut context.expressions)?;
-            Ok(Accumulator { kind, argument, n: None, order: None })
+            Ok(Accumulator::new(kind, argument, None, None))
         }
     }
 }
@@ -139,7 +143,7 @@ pub(crate) fn parse_expression(
     context: &mut ParseContext,
 ) -> Result<Accumulator> {
     let argument = Expression::parse_unfolded(argument, &mut context.expressions)?;
-    Ok(Accumulator { kind, argument, n: None, order: None })
+    Ok(Accumulator::new(kind, argument, None, None))
 }
 
 fn parse_n(name: &str, kind: AccumulatorKind, argument: Value<'_>, context: &mut ParseContext) -> Result<Accumulator> {
@@ -162,7 +166,7 @@ fn parse_n(name: &str, kind: AccumulatorKind, argument: Value<'_>, context: &mut
     let Some(argument) = input else {
         return Err(Error::new(5_787_907, format!("{name} needs 'input'")));
     };
-    Ok(Accumulator { kind, argument, n, order: None })
+    Ok(Accumulator::new(kind, argument, n, None))
 }
 
 fn parse_in_order(
@@ -200,10 +204,14 @@ fn parse_in_order(
     if order.is_none() {
         return Err(Error::new(5_788_005, format!("{name} needs 'sortBy'")));
     }
-    Ok(Accumulator { kind, argument, n, order })
+    Ok(Accumulator::new(kind, argument, n, order))
 }
 
 impl Accumulator {
+    fn new(kind: AccumulatorKind, argument: Expression, n: Option<Expression>, order: Option<OrderBy>) -> Accumulator {
+        Accumulator { kind, argument, n, order, slides: false, is_eager: false }
+    }
+
     pub(crate) fn fold(&mut self) -> Result<()> {
         self.argument.fold()?;
         match &mut self.n {
@@ -221,12 +229,18 @@ impl Accumulator {
     /// `$sum: 1`, as `$count` and `$sortByCount` are made of.
     pub(crate) fn count_one() -> Accumulator {
         let argument = Expression::constant(Some(OwnedValue::new(Value::Int32(1))));
-        Accumulator { kind: Sum, argument, n: None, order: None }
+        Accumulator::new(Sum, argument, None, None)
+    }
+
+    /// The same over windows that values leave again.
+    pub(crate) fn sliding(mut self) -> Accumulator {
+        self.slides = true;
+        self
     }
 
     /// The state before the first document.
     pub(crate) fn state(&self) -> State {
-        State::new(self.kind)
+        State::new(self.kind, self.slides)
     }
 
     /// Prepares the state of a new group: the number of values to keep may depend on the group's key, which is
@@ -242,14 +256,23 @@ impl Accumulator {
     #[inline]
     pub(crate) fn add(&self, state: &mut State, scope: &Scope<'_>) -> Result<usize> {
         if let Some(order) = &self.order {
-            let output = || self.argument.evaluate(scope).map(Val::detach);
+            let output = self.argument.evaluate(scope)?.detach();
             return state.add_in_order(self.kind, order, scope, output);
+        }
+        // Once the first value is there, no other is asked for.
+        if !self.is_eager && matches!(state, State::First { seen: true, .. }) {
+            return Ok(0);
         }
         let value = self.argument.evaluate(scope)?;
         if self.n.is_some() {
             return Ok(state.add_to_several(self.kind, &value, scope));
         }
         state.add(&value, scope)
+    }
+
+    /// What it would take in of one document; `None` if that is missing.
+    pub(crate) fn value_of(&self, scope: &Scope<'_>) -> Result<Option<OwnedValue>> {
+        Ok(self.argument.evaluate(scope)?.to_owned_value())
     }
 
     /// Whether a number of values is to be evaluated for each group.

@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 
 use super::{Environment, Stream, canonical_key};
 use crate::collation::Collation;
-use crate::expression::{Expression, Val};
+use crate::expression::{Dependencies, Expression, Val, check_field_name};
 use crate::filter::ParseContext;
 
 pub(crate) use accumulator::Accumulator;
@@ -74,15 +74,13 @@ fn parse_id(value: Value<'_>, context: &mut ParseContext) -> Result<Id> {
     if let Value::Document(doc) = value
         && doc.first().is_some_and(|first| first.key.first() != Some(&b'$'))
     {
+        if doc.iter().any(|e| matches!(e.value(), Value::Boolean(_)) || e.kind.is_number()) {
+            return Err(Error::new(17390, "$group's '_id' computes fields; a number or a boolean would include one"));
+        }
         let mut fields = Vec::new();
         for element in doc {
             let name = element.key_str();
-            if name.starts_with('$') {
-                return Err(Error::new(17390, "$group's '_id' has an operator among its fields"));
-            }
-            if name.contains('.') {
-                return Err(Error::new(17391, "$group's '_id' has a dot in a field's name"));
-            }
+            check_field_name(name)?;
             fields.push((name.into(), Expression::parse_unfolded(element.value(), &mut context.expressions)?));
         }
         return Ok(Id::Fields(fields));
@@ -94,6 +92,17 @@ impl Group {
     /// A group by one expression, for the stages that are made of one.
     pub(super) fn new(id: Expression, fields: Vec<(Box<str>, Accumulator)>, collation: Option<Collation>) -> Group {
         Group { id: Id::One(id), fields, collation, is_pushed_down: false }
+    }
+
+    /// Whether any expression reads something of the documents.
+    fn reads_anything(&self) -> bool {
+        let mut read = Dependencies::default();
+        match &self.id {
+            Id::One(expression) => expression.add_dependencies(&mut read),
+            Id::Fields(fields) => fields.iter().for_each(|(_, expression)| expression.add_dependencies(&mut read)),
+        }
+        self.fields.iter().for_each(|(_, field)| field.argument.add_dependencies(&mut read));
+        read.whole_document || !read.paths.is_empty()
     }
 
     pub(super) fn fold(&mut self) -> Result<()> {

@@ -1,11 +1,11 @@
 //! `$top`, `$bottom`, `$topN`, `$bottomN`: the first or last documents of a group in an order.
 //!
-//! The order's paths are read as expressions are ("$a.b"), so an array is compared as a whole; only the empty
-//! one stands below null, as it does in sorts.
+//! The order's paths are read as expressions are (`"$a.b"`), and what they give is put into one array that is then
+//! sorted by its positions. That is what MongoDB does, and it shows: an array is compared as a whole, two
+//! arrays in one key are refused as parallel, and a field whose name is one of the positions is ambiguous.
 
-use std::cmp::Ordering;
-
-use bindery_document::{Doc, Error, OwnedValue, Result, Value, code};
+use bindery_document::{Builder, Doc, Error, OwnedValue, Result, Value, code};
+use bindery_index::keygen::Keys;
 
 use crate::collation::Collation;
 use crate::expression::field_path::{split_path, walk};
@@ -19,9 +19,17 @@ pub(crate) enum Keep {
     Bottom,
 }
 
-/// A compiled order: paths, each with whether it is descending.
+/// A compiled order.
 #[derive(Debug)]
-pub(crate) struct OrderBy(Vec<(Box<[Box<str>]>, bool)>);
+pub(crate) struct OrderBy {
+    /// What is compared, most decisive first.
+    paths: Box<[Box<[Box<str>]>]>,
+    /// The order by positions of the array of their values.
+    by_position: Sort,
+}
+
+/// The array of values that a document is sorted by.
+const VALUES: &str = "v";
 
 impl OrderBy {
     pub(crate) fn parse(spec: Doc<'_>, collation: Option<&Collation>) -> Result<OrderBy> {
@@ -29,74 +37,78 @@ impl OrderBy {
             return Err(Error::new(code::BAD_VALUE, "sortBy needs at least one field"));
         }
         let sort = Sort::parse(spec, collation)?;
-        let fields = sort.fields().iter().map(|field| Ok((split_path(&field.path)?, field.descending)));
-        Ok(OrderBy(fields.collect::<Result<_>>()?))
-    }
-
-    fn key(&self, doc: Doc<'_>) -> Vec<OwnedValue> {
-        let read = |(names, _): &(Box<[Box<str>]>, bool)| match walk(Value::Document(doc), names).or_null() {
-            Value::Array(items) if items.is_empty() => OwnedValue::new(Value::Undefined),
-            other => OwnedValue::new(other),
-        };
-        self.0.iter().map(read).collect()
-    }
-
-    fn compare(&self, a: &[OwnedValue], b: &[OwnedValue], scope: &Scope<'_>) -> Ordering {
-        for ((x, y), (_, descending)) in a.iter().zip(b).zip(&self.0) {
-            let order = scope.compare(&x.value(), &y.value());
-            if order.is_ne() {
-                return if *descending { order.reverse() } else { order };
-            }
+        let mut positions = Builder::new();
+        for (place, field) in sort.fields().iter().enumerate() {
+            positions.append(format!("{VALUES}.{place}"), if field.descending { -1 } else { 1 });
         }
-        Ordering::Equal
+        Ok(OrderBy {
+            paths: sort.fields().iter().map(|field| split_path(&field.path)).collect::<Result<_>>()?,
+            by_position: Sort::parse(positions.finish().doc(), collation)?,
+        })
+    }
+
+    fn key(&self, doc: Doc<'_>, keys: &mut Keys) -> Result<Box<[u8]>> {
+        let mut builder = Builder::new();
+        let values = builder.open_array(VALUES);
+        for (place, names) in self.paths.iter().enumerate() {
+            builder.append_index(place, walk(Value::Document(doc), names).or_null());
+        }
+        builder.close(values);
+        Ok(self.by_position.key(builder.finish().doc(), keys)?.into())
     }
 }
 
 /// The values held, each with its sort key, in order; of equal keys the one that came first is first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ranked {
-    entries: Vec<(Vec<OwnedValue>, Option<OwnedValue>)>,
+    entries: Vec<(Box<[u8]>, Option<OwnedValue>)>,
+    keys: Keys,
+    /// Whether of the least ones those that came first go, as in windows that values leave again.
+    slides: bool,
     pub(super) n: Option<usize>,
 }
 
 impl Ranked {
+    pub(super) fn new(slides: bool) -> Ranked {
+        Ranked { slides, ..Ranked::default() }
+    }
+
     /// Takes a document in, if it is among those to keep; the bytes by which the state grew.
     pub(super) fn add(
         &mut self,
         keep: Keep,
         order: &OrderBy,
         scope: &Scope<'_>,
-        output: impl FnOnce() -> Result<Val<'static>>,
+        output: Val<'static>,
     ) -> Result<usize> {
         let n = self.n.unwrap_or(1);
-        let key = order.key(scope.root());
-        let place = self.entries.partition_point(|(held, _)| order.compare(held, &key, scope) != Ordering::Greater);
+        let key = order.key(scope.root(), &mut self.keys)?;
+        let place = self.entries.partition_point(|(held, _)| *held <= key);
         let full = self.entries.len() >= n;
         if full && keep == Keep::Top && place >= n {
             return Ok(0);
         }
-        if full
-            && keep == Keep::Bottom
-            && self.entries.first().is_some_and(|(least, _)| order.compare(&key, least, scope) != Ordering::Greater)
-        {
+        let is_wanted = |least: &[u8]| if self.slides { *key >= *least } else { *key > *least };
+        if full && keep == Keep::Bottom && self.entries.first().is_some_and(|(least, _)| !is_wanted(least)) {
             return Ok(0);
         }
-        self.entries.insert(place, (key, output()?.to_owned_value()));
-        if !full {
-            return Ok(64 + 32 * order.0.len());
-        }
-        match keep {
-            Keep::Top => self.entries.truncate(n),
-            // Of the least ones the one that came last goes.
-            Keep::Bottom => {
-                let Some((least, _)) = self.entries.first() else {
-                    return Ok(0);
-                };
-                let end = self.entries.partition_point(|(held, _)| order.compare(held, least, scope).is_eq());
-                self.entries.remove(end.saturating_sub(1));
+        let grown = if full { 0 } else { 64 + key.len() };
+        self.entries.insert(place, (key, output.to_owned_value()));
+        if full {
+            match keep {
+                Keep::Top => self.entries.truncate(n),
+                Keep::Bottom if self.slides => {
+                    self.entries.remove(0);
+                }
+                // Of the least ones the one that came last goes.
+                Keep::Bottom => {
+                    let end =
+                        self.entries.partition_point(|(held, _)| self.entries.first().is_some_and(|(l, _)| held <= l));
+                    self.entries.remove(end.saturating_sub(1));
+                }
             }
         }
-        Ok(0)
+        Ok(grown)
     }
 
     /// The values in order.

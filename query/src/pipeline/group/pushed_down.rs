@@ -1,12 +1,13 @@
 //! Error codes of a group that MongoDB runs in its other engine.
 //!
-//! MongoDB 6.0 hands a `$group` at the front of a pipeline, behind nothing but queries, sorts, limits and
-//! inclusions, to an engine whose operators fail with codes of their own. The conditions are the same; only
+//! MongoDB 6.0 hands a `$group` at the front of a pipeline, behind nothing but queries, a sort, limits, a projection and
+//! plain joins, to an engine whose operators fail with codes of their own. The conditions are the same; only
 //! the numbers differ, and a client can see them.
 
-use bindery_document::Error;
+use bindery_document::{Error, Result};
 
 use super::accumulator::{Accumulator, AccumulatorKind};
+use crate::filter::Filter;
 use crate::pipeline::Stage;
 use crate::projection::Rest;
 
@@ -44,29 +45,77 @@ const CODES: &[(&str, i32, i32)] = &[
     ("no branch of $switch", 40066, 4_934_200),
 ];
 
-/// Whether a group behind these stages is handed over.
-pub(in crate::pipeline) fn is_pushed_down<'a>(before: &[Stage], fields: impl Iterator<Item = &'a Accumulator>) -> bool {
-    let keeps_company = |stage: &Stage| match stage {
-        Stage::Match(_) | Stage::Sort(_) | Stage::Limit(_) | Stage::Skip(_) => true,
-        Stage::Group(group) => group.is_pushed_down,
-        Stage::Project(project) => {
-            project.projection.rest() == Rest::Dropped && project.projection.included_paths().is_some()
-        }
-        _ => false,
-    };
-    let mut kinds = fields.map(Accumulator::kind);
-    before.iter().all(keeps_company)
-        && kinds.all(|kind| {
-            !matches!(
-                kind,
-                AccumulatorKind::OneInOrder(_)
-                    | AccumulatorKind::SomeInOrder(_)
-                    | AccumulatorKind::FirstN
-                    | AccumulatorKind::LastN
-                    | AccumulatorKind::MaxN
-                    | AccumulatorKind::MinN
-            )
-        })
+/// How far a pipeline has come that is handed over: stages must come in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Reached {
+    Match,
+    Sort,
+    Cut,
+    Project,
+    Lookup,
+    Group,
+}
+
+/// Marks the groups that are handed over, given the stages up to the first one with expressions that the other engine
+/// does not know.
+pub(in crate::pipeline) fn mark(stages: &mut [Stage]) -> Result<()> {
+    let mut reached = Reached::Match;
+    for stage in stages {
+        let next = match stage {
+            Stage::Match(query) if reached <= Reached::Sort && is_ported(&query.filter) => reached,
+            Stage::Sort(sort)
+                if reached <= Reached::Sort && !sort.order.fields().iter().any(|field| has_position(&field.path)) =>
+            {
+                Reached::Sort
+            }
+            Stage::Skip(_) | Stage::Limit(_) if reached <= Reached::Cut => Reached::Cut,
+            Stage::Project(project) if reached <= Reached::Cut && project.projection.rest() == Rest::Dropped => {
+                Reached::Project
+            }
+            Stage::Lookup(lookup) if reached <= Reached::Lookup && lookup.is_plain_join() => Reached::Lookup,
+            Stage::Group(group) => {
+                // A group that reads nothing is not worth it, unless something before it is.
+                let reads = reached >= Reached::Project || group.reads_anything();
+                if !reads || !group.fields.iter().all(|(_, field)| is_known(field)) {
+                    return Ok(());
+                }
+                let group = crate::pipeline::unshared(group)?;
+                group.is_pushed_down = true;
+                group.fields.iter_mut().for_each(|(_, field)| field.is_eager = true);
+                Reached::Group
+            }
+            _ => return Ok(()),
+        };
+        reached = next;
+    }
+    Ok(())
+}
+
+/// Whether the other engine can run a query.
+fn is_ported(filter: &Filter) -> bool {
+    match filter {
+        Filter::ElemMatchValue(_) | Filter::Schema(_) | Filter::SampleRate(_) => false,
+        _ => filter.path().is_none_or(|path| !has_position(path.as_str())) && filter.children().iter().all(is_ported),
+    }
+}
+
+/// Whether one of the names of a path is a position as well.
+pub(in crate::pipeline) fn has_position(path: &str) -> bool {
+    path.split('.').any(|name| {
+        name == "0" || (!name.is_empty() && !name.starts_with('0') && name.bytes().all(|b| b.is_ascii_digit()))
+    })
+}
+
+fn is_known(accumulator: &Accumulator) -> bool {
+    !matches!(
+        accumulator.kind(),
+        AccumulatorKind::OneInOrder(_)
+            | AccumulatorKind::SomeInOrder(_)
+            | AccumulatorKind::FirstN
+            | AccumulatorKind::LastN
+            | AccumulatorKind::MaxN
+            | AccumulatorKind::MinN
+    )
 }
 
 /// The error as the other engine gives it. Messages of expressions begin with the operator's name.

@@ -8,6 +8,7 @@ use rustc_hash::FxHashSet;
 use super::accumulator::AccumulatorKind;
 use super::ordered::{OrderBy, Ranked};
 use crate::expression::accumulate::Deviation;
+use crate::expression::array_order::place_among;
 use crate::expression::number::Number;
 use crate::expression::object::{Merged, merge};
 use crate::expression::summation::Summation;
@@ -26,6 +27,8 @@ pub(crate) enum State {
     Extreme {
         best: Option<OwnedValue>,
         wanted: Ordering,
+        /// Whether of equal values the last one counts, not the first.
+        latest: bool,
     },
     First {
         value: Option<OwnedValue>,
@@ -63,11 +66,14 @@ pub(crate) struct SetItems {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Several {
     n: usize,
+    slides: bool,
     values: Vec<OwnedValue>,
 }
 
 impl State {
-    pub(super) fn new(kind: AccumulatorKind) -> State {
+    /// The state before the first value; `slides` for windows that values leave again, where of equal values others
+    /// are kept.
+    pub(super) fn new(kind: AccumulatorKind, slides: bool) -> State {
         use AccumulatorKind::{
             AddToSet, Avg, Count, First, FirstN, Last, LastN, Max, MaxN, MergeObjects, Min, MinN, OneInOrder, Push,
             SomeInOrder, StdDevPop, StdDevSamp, Sum,
@@ -76,16 +82,16 @@ impl State {
             Sum => State::Sum(Summation::default()),
             Avg => State::Avg { sum: Summation::default(), count: 0 },
             Count => State::Count(0),
-            Min => State::Extreme { best: None, wanted: Ordering::Less },
-            Max => State::Extreme { best: None, wanted: Ordering::Greater },
+            Min => State::Extreme { best: None, wanted: Ordering::Less, latest: false },
+            Max => State::Extreme { best: None, wanted: Ordering::Greater, latest: slides },
             First => State::First { value: None, seen: false },
             Last => State::Last { value: None, seen: false },
             Push => State::Push(Box::default()),
             AddToSet => State::Set(Box::default()),
             StdDevPop | StdDevSamp => State::Deviation(Box::default()),
             MergeObjects => State::Merge(Box::default()),
-            FirstN | LastN | MaxN | MinN => State::Some(Box::default()),
-            OneInOrder(_) | SomeInOrder(_) => State::Ranked(Box::default()),
+            FirstN | LastN | MaxN | MinN => State::Some(Box::new(Several { slides, ..Several::default() })),
+            OneInOrder(_) | SomeInOrder(_) => State::Ranked(Box::new(Ranked::new(slides))),
         }
     }
 
@@ -125,11 +131,14 @@ impl State {
 
     fn add_value(&mut self, value: &Val<'_>, scope: &Scope<'_>) -> Result<usize> {
         match self {
-            State::Extreme { best, wanted } => {
+            State::Extreme { best, wanted, latest } => {
                 let Some(found) = value.get().filter(|v| !matches!(v, Value::Null | Value::Undefined)) else {
                     return Ok(0);
                 };
-                let better = best.as_ref().is_none_or(|held| scope.compare(&found, &held.value()) == *wanted);
+                let better = best.as_ref().is_none_or(|held| {
+                    let order = scope.compare(&found, &held.value());
+                    order == *wanted || *latest && order.is_eq()
+                });
                 if better {
                     let grown = if best.is_none() { size_of::<OwnedValue>() } else { 0 };
                     *best = Some(OwnedValue::new(found));
@@ -190,7 +199,7 @@ impl State {
         let State::Some(several) = self else {
             return 0;
         };
-        let n = several.n;
+        let (n, slides) = (several.n, several.slides);
         let values = &mut several.values;
         let before = values.len();
         match kind {
@@ -209,12 +218,12 @@ impl State {
                 let Some(found) = value.get().filter(|v| !matches!(v, Value::Null | Value::Undefined)) else {
                     return 0;
                 };
-                let order = |held: &OwnedValue| {
-                    let order = scope.compare(&held.value(), &found);
-                    if kind == AccumulatorKind::MaxN { order.reverse() } else { order }
+                let order = |held: &OwnedValue| scope.compare(&held.value(), &found);
+                let place = match (kind, slides) {
+                    (AccumulatorKind::MaxN, true) => Some(values.partition_point(|held| order(held).is_gt())),
+                    (kind, _) => place_among(values, n, kind == AccumulatorKind::MaxN, order),
                 };
-                let place = values.partition_point(|held| order(held) != Ordering::Greater);
-                if place < n {
+                if let Some(place) = place.filter(|place| *place < n) {
                     values.insert(place, OwnedValue::new(found));
                     values.truncate(n);
                 }
@@ -229,7 +238,7 @@ impl State {
         kind: AccumulatorKind,
         order: &OrderBy,
         scope: &Scope<'_>,
-        output: impl FnOnce() -> Result<Val<'static>>,
+        output: Val<'static>,
     ) -> Result<usize> {
         match (self, kind) {
             (State::Ranked(ranked), AccumulatorKind::OneInOrder(keep) | AccumulatorKind::SomeInOrder(keep)) => {
@@ -242,11 +251,6 @@ impl State {
     /// Whether the first or last value was a missing one, which a window gives as such and a group as null.
     pub(crate) fn gave_missing(&self) -> bool {
         matches!(self, State::First { value: None, seen: true } | State::Last { value: None, seen: true })
-    }
-
-    /// Whether a deviation was taken of one value only.
-    pub(crate) fn counts_one(&self) -> bool {
-        matches!(self, State::Deviation(deviation) if deviation.count() == 1)
     }
 
     /// The result.

@@ -1,13 +1,16 @@
 //! The functions over windows, by name.
 
+use std::collections::VecDeque;
+
 use bindery_document::{Error, OwnedValue, Result, Value, code};
 
 use super::moving::{self, Moving};
+use super::sliding::Sliding;
 use super::window::Window;
 use super::{Partition, malformed};
 use crate::filter::ParseContext;
+use crate::pipeline::group::Accumulator;
 use crate::pipeline::group::accumulator::{self, AccumulatorKind};
-use crate::pipeline::group::{Accumulator, State};
 
 /// What the stage's order allows.
 #[derive(Clone, Copy, Debug)]
@@ -87,6 +90,7 @@ pub(super) fn parse(value: Value<'_>, place: Place, context: &mut ParseContext) 
                 Value::Array(_) => accumulator::parse_expression(kind, argument, context)?,
                 _ => accumulator::parse(name, kind, argument, context)?,
             };
+            let accumulator = if window.starts_at_first() { accumulator } else { accumulator.sliding() };
             Ok(Function::Accumulate(Box::new(accumulator), window))
         }
     }
@@ -136,6 +140,14 @@ fn accumulate(
     window: &Window,
     partition: &Partition<'_>,
 ) -> Result<Vec<Option<OwnedValue>>> {
+    if let AccumulatorKind::First | AccumulatorKind::Last = accumulator.kind() {
+        return ends(accumulator, window, partition);
+    }
+    if !window.starts_at_first()
+        && let Some(state) = Sliding::of(accumulator.kind())
+    {
+        return slide(accumulator, state, window, partition);
+    }
     let env = partition.env;
     let begin = || -> Result<_> {
         let mut state = accumulator.state();
@@ -165,24 +177,57 @@ fn accumulate(
         }
         taken = range;
         let value = if state.gave_missing() { None } else { accumulator.finish(state.clone()).to_owned_value() };
-        let slides = !window.starts_at_first();
-        values.push(if slides { value.map(|value| as_sliding(accumulator.kind(), &state, value)) } else { value });
+        values.push(value);
         env.check_interrupt()?;
     }
     Ok(values)
 }
 
-/// What MongoDB gives where values can leave the window: the narrowest integer type for sums, and an int for the
-/// deviation of a single value.
-fn as_sliding(kind: AccumulatorKind, state: &State, value: OwnedValue) -> OwnedValue {
-    match (kind, value.value()) {
-        (AccumulatorKind::Sum, Value::Int64(n)) => match i32::try_from(n) {
-            Ok(n) => OwnedValue::new(Value::Int32(n)),
-            Err(_) => value,
-        },
-        (AccumulatorKind::StdDevPop, _) if state.counts_one() => OwnedValue::new(Value::Int32(0)),
-        _ => value,
+/// A result that follows the window: what comes in is added, and then what has left is taken out.
+fn slide(
+    accumulator: &Accumulator,
+    mut state: Sliding,
+    window: &Window,
+    partition: &Partition<'_>,
+) -> Result<Vec<Option<OwnedValue>>> {
+    let mut inside: VecDeque<Option<OwnedValue>> = VecDeque::new();
+    let mut taken = 0..0;
+    let mut values = Vec::with_capacity(partition.len());
+    for index in 0..partition.len() {
+        let range = window.of(partition, index)?;
+        if inside.is_empty() {
+            taken = range.start..range.start;
+        }
+        while taken.end < range.end {
+            let value = accumulator.value_of(&partition.env.scope(partition.document(taken.end)))?;
+            state.add(value.as_ref());
+            inside.push_back(value);
+            taken.end += 1;
+        }
+        while taken.start < range.start
+            && let Some(value) = inside.pop_front()
+        {
+            state.remove(value.as_ref());
+            taken.start += 1;
+        }
+        values.push(Some(state.value()));
+        partition.env.check_interrupt()?;
     }
+    Ok(values)
+}
+
+/// The first or last value of each window. Only that one is evaluated.
+fn ends(accumulator: &Accumulator, window: &Window, partition: &Partition<'_>) -> Result<Vec<Option<OwnedValue>>> {
+    (0..partition.len())
+        .map(|index| {
+            let mut range = window.of(partition, index)?;
+            let end = if accumulator.kind() == AccumulatorKind::First { range.next() } else { range.next_back() };
+            match end {
+                None => Ok(Some(OwnedValue::new(Value::Null))),
+                Some(end) => accumulator.value_of(&partition.env.scope(partition.document(end))),
+            }
+        })
+        .collect()
 }
 
 /// An error of a function's argument.

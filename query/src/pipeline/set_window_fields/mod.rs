@@ -6,6 +6,7 @@
 
 mod function;
 mod moving;
+mod sliding;
 mod window;
 
 use std::cmp::Ordering;
@@ -197,7 +198,11 @@ impl WindowStream {
         let scope = self.env.scope(doc::EMPTY);
         rows.sort_by(|a, b| {
             let partitions = a.partition_key.cmp(&b.partition_key);
-            let partitions = partitions.then_with(|| scope.compare(&a.partition.value(), &b.partition.value()));
+            // Arrays among the equal keys come as they come: they are refused when they are met.
+            let partitions = match self.stage.partition_order {
+                Some(_) => partitions,
+                None => scope.compare(&a.partition.value(), &b.partition.value()),
+            };
             partitions.then_with(|| a.key.cmp(&b.key))
         });
         self.rows = rows.into_iter().peekable();
@@ -249,6 +254,12 @@ impl Stream for WindowStream {
         loop {
             self.current = self.ready.next();
             if self.current.is_some() {
+                // With the last document of a partition the one behind it has been looked at.
+                if self.ready.len() == 0
+                    && self.rows.peek().is_some_and(|row| matches!(row.partition.value(), Value::Array(_)))
+                {
+                    return array_as_partition();
+                }
                 return Ok(true);
             }
             if !self.next_partition()? {

@@ -224,23 +224,23 @@ impl Moving {
 
 /// An expression's value for each document.
 fn column(input: &Expression, partition: &Partition<'_>) -> Result<Column> {
-    (0..partition.len())
-        .map(|index| {
-            let scope = partition.env.scope(partition.document(index));
-            Ok(input.evaluate(&scope)?.to_owned_value())
-        })
-        .collect()
+    (0..partition.len()).map(|index| at(input, partition, index)).collect()
+}
+
+/// An expression's value for one document.
+fn at(input: &Expression, partition: &Partition<'_>, index: usize) -> Result<Option<OwnedValue>> {
+    let scope = partition.env.scope(partition.document(index));
+    Ok(input.evaluate(&scope)?.to_owned_value())
 }
 
 fn shift(output: &Expression, by: i64, default: Option<&OwnedValue>, partition: &Partition<'_>) -> Result<Column> {
-    let values = column(output, partition)?;
-    let place = |index: usize| usize::try_from(index as i64 + by).ok().filter(|place| *place < values.len());
-    Ok((0..values.len())
+    let place = |index: usize| usize::try_from(index as i64 + by).ok().filter(|place| *place < partition.len());
+    (0..partition.len())
         .map(|index| match place(index) {
-            Some(place) => values.get(place).cloned().flatten(),
-            None => Some(default.cloned().unwrap_or_else(null)),
+            Some(place) => at(output, partition, place),
+            None => Ok(Some(default.cloned().unwrap_or_else(null))),
         })
-        .collect())
+        .collect()
 }
 
 /// The distance between two positions, in units if there is one.
@@ -262,8 +262,7 @@ fn distance(name: &str, codes: (i32, i32), from: &Value<'_>, to: &Value<'_>, uni
 }
 
 fn derivative(input: &Expression, unit: Option<Unit>, window: &Window, partition: &Partition<'_>) -> Result<Column> {
-    let values = column(input, partition)?;
-    let mut results = Vec::with_capacity(values.len());
+    let mut results = Vec::with_capacity(partition.len());
     for index in 0..partition.len() {
         let range = window.of(partition, index)?;
         if range.len() < 2 {
@@ -278,8 +277,10 @@ fn derivative(input: &Expression, unit: Option<Unit>, window: &Window, partition
             &partition.position(last),
             unit,
         )?;
-        let at = |place: usize| values.get(place).and_then(Option::as_ref).map_or(Value::Null, OwnedValue::value);
-        let (low, high) = (at(first), at(last));
+        // Only the window's ends are evaluated.
+        let (low, high) = (at(input, partition, first)?, at(input, partition, last)?);
+        let low = low.as_ref().map_or(Value::Null, OwnedValue::value);
+        let high = high.as_ref().map_or(Value::Null, OwnedValue::value);
         let is_null = |value: &Value<'_>| matches!(value, Value::Null | Value::Undefined);
         if is_null(&low) || is_null(&high) || is_zero(run) {
             results.push(Some(null()));
