@@ -154,6 +154,7 @@ impl Index {
             wildcard_multikey: &self.wildcard_multikey,
             is_multikey: self.is_multikey,
             is_id: self.meta.is_id,
+            is_clustered: spec.clustered,
             unique: spec.unique,
             sparse: spec.sparse,
             hidden: spec.hidden,

@@ -11,7 +11,8 @@ use bindery_query::pipeline::{Documents, Environment, Nothing, Pipeline, Stream}
 use parking_lot::Mutex;
 
 use super::args::Args;
-use super::{Request, Target, aggregate_output, aggregate_source, find, view};
+use super::{Request, Target, aggregate_output, aggregate_source, explain, find, view};
+use crate::collection::State;
 use crate::cursor::{Buffered, FIRST_BATCH, Rows, ServerCursor, reply_first_batch};
 use crate::database::Inner;
 use crate::execute::{Collections, FindRows, PlanStream, Question, SharedTrace, StreamRows, recorded};
@@ -46,6 +47,8 @@ pub(super) struct Arguments<'a> {
     /// Hint, collation, variables and time limit; the filter is made of the pipeline.
     pub(super) question: Question<'a>,
     batch_size: u64,
+    /// Whether it is to be explained rather than run.
+    explained: bool,
 }
 
 impl<'a> Arguments<'a> {
@@ -93,12 +96,15 @@ impl<'a> Arguments<'a> {
         find::check_read_concern(&args)?;
         args.flag("allowDiskUse")?;
         args.loose_flag("bypassDocumentValidation")?;
-        Ok(Arguments { collection, pipeline, question, batch_size: batch_size.unwrap_or(FIRST_BATCH) })
+        Ok(Arguments { collection, pipeline, question, batch_size: batch_size.unwrap_or(FIRST_BATCH), explained })
     }
 }
 
 pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
     let arguments = Arguments::parse(request, true)?;
+    if arguments.explained {
+        return explain::explain(request, explain::Verbosity::QueryPlanner, cx);
+    }
     cx.limit_time(arguments.question.max_time_ms);
     let namespace = request.namespace(arguments.collection.unwrap_or("$cmd.aggregate"));
     let mut rows = open(request, &arguments, cx)?;
@@ -190,7 +196,7 @@ pub(super) enum Source {
     /// There is no such collection, or none is asked.
     Nothing,
     /// A collection's documents.
-    State(Arc<crate::collection::State>),
+    State(Arc<State>),
     /// Documents that were made for a stage such as `$collStats`.
     Given(Vec<DocBuf>),
     /// The logical documents of a collection with a layout.
@@ -216,14 +222,19 @@ impl Around {
         self.over(&question, pipeline, source)
     }
 
-    /// A pipeline over documents: what the planner can do is planned, the rest streams.
-    pub(super) fn over(&self, question: &Question<'_>, pipeline: Doc<'_>, source: Source) -> Result<Box<dyn Stream>> {
-        let state = match &source {
-            Source::State(state) => Some(state),
-            Source::Nothing | Source::Given(_) | Source::Layout(_) => None,
-        };
+    /// Compiles a pipeline, with the queries in it as far forward as they can go; and its stages as they stand then,
+    /// if they are not as they were written.
+    ///
+    /// # Errors
+    /// What the languages say.
+    pub(super) fn compile(
+        &self,
+        question: &Question<'_>,
+        pipeline: Doc<'_>,
+        state: Option<&State>,
+    ) -> Result<(Pipeline, Option<DocBuf>)> {
         let scope = self.server.scope();
-        let collation = question.collation(state.map(|state| &**state))?;
+        let collation = question.collation(state)?;
         let mut context = question.context(&scope, collation)?;
         // Parsed whole first: what is wrong with a late stage is said before anything runs.
         let mut compiled = Pipeline::parse(pipeline, &mut context)?;
@@ -232,7 +243,11 @@ impl Around {
         if let Some(arranged) = &arranged {
             compiled = Pipeline::parse(arranged.doc(), &mut context)?;
         }
-        let pipeline = arranged.as_ref().map_or(pipeline, DocBuf::doc);
+        Ok((compiled, arranged))
+    }
+
+    /// What the stages have around them.
+    pub(super) fn environment(&self) -> Environment {
         let mut env = Environment::new(Arc::new(Collections {
             server: Arc::clone(&self.server),
             database: self.database.clone(),
@@ -245,6 +260,18 @@ impl Around {
                 false => Ok(()),
             }));
         }
+        env
+    }
+
+    /// A pipeline over documents: what the planner can do is planned, the rest streams.
+    pub(super) fn over(&self, question: &Question<'_>, pipeline: Doc<'_>, source: Source) -> Result<Box<dyn Stream>> {
+        let state = match &source {
+            Source::State(state) => Some(state),
+            Source::Nothing | Source::Given(_) | Source::Layout(_) => None,
+        };
+        let (mut compiled, arranged) = self.compile(question, pipeline, state.map(|state| &**state))?;
+        let pipeline = arranged.as_ref().map_or(pipeline, DocBuf::doc);
+        let env = self.environment();
         let input: Box<dyn Stream> = match source {
             Source::Nothing => Box::new(Nothing),
             Source::Given(documents) => Box::new(Documents::new(documents)),
@@ -289,18 +316,18 @@ impl Around {
 }
 
 /// The leading stages that a plan carries out.
-struct Pushed<'a> {
+pub(super) struct Pushed<'a> {
     /// How many.
-    stages: usize,
+    pub(super) stages: usize,
     matches: Vec<Doc<'a>>,
-    sort: Option<Doc<'a>>,
-    skip: u64,
-    limit: Option<u64>,
+    pub(super) sort: Option<Doc<'a>>,
+    pub(super) skip: u64,
+    pub(super) limit: Option<u64>,
 }
 
 impl<'a> Pushed<'a> {
     /// `$match`es, then a `$sort`, a `$skip`, a `$limit`, as far as they stand in this order. The pipeline was parsed.
-    fn of(pipeline: Doc<'a>) -> Pushed<'a> {
+    pub(super) fn of(pipeline: Doc<'a>) -> Pushed<'a> {
         let mut pushed = Pushed { stages: 0, matches: Vec::new(), sort: None, skip: 0, limit: None };
         for element in pipeline.iter() {
             let Some((name, argument)) = element.value().as_document().and_then(Doc::first).map(|e| (e.key, e.value()))
@@ -333,7 +360,7 @@ impl<'a> Pushed<'a> {
     }
 
     /// The conjunction of the `$match`es.
-    fn filter(&self) -> DocBuf {
+    pub(super) fn filter(&self) -> DocBuf {
         match self.matches.as_slice() {
             [] => DocBuf::new(),
             [one] => DocBuf::from(*one),

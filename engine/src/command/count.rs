@@ -9,7 +9,7 @@ use crate::execute::{Question, count};
 use crate::layout;
 use crate::trace::Cx;
 
-const FIELDS: [&str; 6] = ["query", "limit", "skip", "hint", "collation", "fields"];
+pub(super) const FIELDS: [&str; 6] = ["query", "limit", "skip", "hint", "collation", "fields"];
 
 pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
     let args = Args::of_command("count", request.command, &FIELDS)?;
@@ -45,7 +45,7 @@ pub(super) fn collection_name<'a>(request: &Request<'a>) -> Result<&'a str> {
 }
 
 /// The limit; a negative one counts like its magnitude, and 0 is none.
-fn limit(args: &Args<'_>) -> Result<Option<u64>> {
+pub(super) fn limit(args: &Args<'_>) -> Result<Option<u64>> {
     match args.get("limit") {
         None => Ok(None),
         Some(value) => match value.as_exact_i64() {

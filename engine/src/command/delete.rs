@@ -10,28 +10,19 @@ use crate::layout;
 use crate::trace::Cx;
 use crate::write;
 
-struct Statement<'a> {
-    question: Question<'a>,
+pub(super) const FIELDS: [&str; 4] = ["deletes", "ordered", "let", "bypassDocumentValidation"];
+
+/// One statement, read but not compiled.
+pub(super) struct Statement<'a> {
+    pub(super) question: Question<'a>,
     one: bool,
 }
 
 pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
-    let args = Args::of_command("delete", request.command, &["deletes", "ordered", "let", "bypassDocumentValidation"])?;
+    let args = Args::of_command("delete", request.command, &FIELDS)?;
     let name = request.writable_name()?;
     let ordered = is_ordered(&args)?;
-    let variables = args.document("let")?;
-    let list = args.required_array("deletes")?;
-    check_batch_size(list.count())?;
-    let mut statements = Vec::new();
-    for element in list.iter() {
-        let Value::Document(statement) = element.value() else {
-            return Err(args.mismatch("deletes", element.kind, "object"));
-        };
-        let mut statement =
-            parse(&Args::of_statement("delete.deletes", statement, &["q", "limit", "collation", "hint"])?)?;
-        statement.question.variables = variables;
-        statements.push(statement);
-    }
+    let statements = statements(&args)?;
 
     let mut errors = WriteErrors::default();
     let mut deleted = 0i64;
@@ -50,6 +41,27 @@ pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
     reply.append("n", i32::try_from(deleted).unwrap_or(i32::MAX));
     errors.show(&mut reply);
     Ok(reply)
+}
+
+/// The statements of a command.
+///
+/// # Errors
+/// What is wrong with any of them, 16 for none or too many.
+pub(super) fn statements<'a>(args: &Args<'a>) -> Result<Vec<Statement<'a>>> {
+    let variables = args.document("let")?;
+    let list = args.required_array("deletes")?;
+    check_batch_size(list.count())?;
+    let mut statements = Vec::new();
+    for element in list.iter() {
+        let Value::Document(statement) = element.value() else {
+            return Err(args.mismatch("deletes", element.kind, "object"));
+        };
+        let mut statement =
+            parse(&Args::of_statement("delete.deletes", statement, &["q", "limit", "collation", "hint"])?)?;
+        statement.question.variables = variables;
+        statements.push(statement);
+    }
+    Ok(statements)
 }
 
 fn parse<'a>(args: &Args<'a>) -> Result<Statement<'a>> {

@@ -8,7 +8,7 @@ use crate::execute::{Question, distinct};
 use crate::layout;
 use crate::trace::Cx;
 
-const FIELDS: [&str; 3] = ["key", "query", "collation"];
+pub(super) const FIELDS: [&str; 3] = ["key", "query", "collation"];
 
 pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
     let args = Args::of_command("distinct", request.command, &FIELDS)?;
@@ -41,7 +41,7 @@ pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
 
 /// # Errors
 /// 40352 and 40353 for empty parts of the path, 16410 for parts that start with a dollar.
-fn check_path(path: &str) -> Result<()> {
+pub(super) fn check_path(path: &str) -> Result<()> {
     if path.contains('\0') {
         return Err(Error::new(31_032, "the 'key' of distinct must not contain a null byte"));
     }

@@ -12,7 +12,7 @@ use crate::layout;
 use crate::trace::Cx;
 use crate::write;
 
-const FIELDS: [&str; 12] = [
+pub(super) const FIELDS: [&str; 12] = [
     "query",
     "sort",
     "remove",
@@ -31,7 +31,7 @@ pub(crate) struct Arguments<'a> {
     pub(crate) statement: Statement<'a>,
     pub(crate) remove: bool,
     pub(crate) new: bool,
-    fields: Option<Doc<'a>>,
+    pub(super) fields: Option<Doc<'a>>,
     pub(crate) bypass: bool,
 }
 
@@ -66,7 +66,11 @@ pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
     Ok(reply)
 }
 
-fn parse<'a>(args: &Args<'a>) -> Result<Arguments<'a>> {
+/// The command's arguments.
+///
+/// # Errors
+/// 9 for arguments that contradict each other.
+pub(super) fn parse<'a>(args: &Args<'a>) -> Result<Arguments<'a>> {
     let mut question = Question::new(args.document("query")?.unwrap_or(bindery_document::doc::EMPTY));
     question.sort = args.document("sort")?.filter(|sort| !sort.is_empty());
     question.collation = args.document("collation")?;

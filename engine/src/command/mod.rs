@@ -147,6 +147,11 @@ pub(crate) fn run(name: &str, request: &Request<'_>, cx: &mut Cx<'_>) -> Result<
     }
 }
 
+/// Whether there is a command with this name.
+pub(crate) fn is_command(name: &str) -> bool {
+    COMMANDS.binary_search_by(|(known, _)| (*known).cmp(name)).is_ok()
+}
+
 /// Commands that change their collection.
 const WRITES: [&str; 15] = [
     "collMod",

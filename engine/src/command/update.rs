@@ -21,6 +21,8 @@ const CONSTANTS_WITHOUT_PIPELINE: i32 = 51198;
 /// MongoDB's code for a constant with the name of a system variable.
 const SYSTEM_VARIABLE: i32 = 17275;
 
+pub(super) const FIELDS: [&str; 4] = ["updates", "ordered", "bypassDocumentValidation", "let"];
+
 const STATEMENT_FIELDS: [&str; 9] =
     ["q", "u", "c", "multi", "upsert", "upsertSupplied", "arrayFilters", "collation", "hint"];
 
@@ -43,26 +45,11 @@ pub(crate) struct Outcome {
 }
 
 pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
-    let fields = ["updates", "ordered", "bypassDocumentValidation", "let"];
-    let args = Args::of_command("update", request.command, &fields)?;
+    let args = Args::of_command("update", request.command, &FIELDS)?;
     let name = request.writable_name()?;
     let ordered = is_ordered(&args)?;
     let bypass = args.loose_flag("bypassDocumentValidation")?.unwrap_or(false);
-    let variables = args.document("let")?;
-    let list = args.required_array("updates")?;
-    check_batch_size(list.count())?;
-    let mut statements = Vec::new();
-    for element in list.iter() {
-        let Value::Document(statement) = element.value() else {
-            return Err(args.mismatch("updates", element.kind, "object"));
-        };
-        let mut statement = parse(&Args::of_statement("update.updates", statement, &STATEMENT_FIELDS)?)?;
-        statement.question.variables = variables;
-        if let Value::Array(pipeline) = statement.update {
-            update::check_stage_names(pipeline)?;
-        }
-        statements.push(statement);
-    }
+    let statements = statements(&args)?;
 
     let mut errors = WriteErrors::default();
     let (mut n, mut modified) = (0, 0);
@@ -100,6 +87,29 @@ pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
     }
     reply.append("nModified", modified as i32);
     Ok(reply)
+}
+
+/// The statements of a command.
+///
+/// # Errors
+/// What is wrong with any of them, 16 for none or too many.
+pub(super) fn statements<'a>(args: &Args<'a>) -> Result<Vec<Statement<'a>>> {
+    let variables = args.document("let")?;
+    let list = args.required_array("updates")?;
+    check_batch_size(list.count())?;
+    let mut statements = Vec::new();
+    for element in list.iter() {
+        let Value::Document(statement) = element.value() else {
+            return Err(args.mismatch("updates", element.kind, "object"));
+        };
+        let mut statement = parse(&Args::of_statement("update.updates", statement, &STATEMENT_FIELDS)?)?;
+        statement.question.variables = variables;
+        if let Value::Array(pipeline) = statement.update {
+            update::check_stage_names(pipeline)?;
+        }
+        statements.push(statement);
+    }
+    Ok(statements)
 }
 
 fn parse<'a>(args: &Args<'a>) -> Result<Statement<'a>> {

@@ -141,7 +141,7 @@ pub(super) fn find_series(
 ///
 /// # Errors
 /// 168 for what only finds on collections have.
-fn stages(question: &Question<'_>) -> Result<DocBuf> {
+pub(super) fn stages(question: &Question<'_>) -> Result<DocBuf> {
     if question.return_key || question.show_record_id || question.min.is_some() || question.max.is_some() {
         return Err(Error::new(code::INVALID_PIPELINE_OPERATOR, "Option not supported on a view"));
     }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use bindery_document::{OwnedValue, Path, Result, Value, order};
 use bindery_index::key::{Direction, KeyBuilder};
 use bindery_query::collation::Collation;
-use bindery_query::plan::Purpose;
+use bindery_query::filter::Filter;
+use bindery_query::plan::{Purpose, Query};
 
 use super::open::{build, choose};
 use super::question::Question;
@@ -22,9 +23,16 @@ use crate::trace::Cx;
 pub(crate) fn count(server: &Inner, state: &Arc<State>, question: &Question<'_>, cx: &mut Cx<'_>) -> Result<u64> {
     let mut query = question.compile(&server.scope(), Some(state))?;
     query.purpose = Purpose::Count;
-    build(state, choose(state, &query, server.planner)?.winner).count_rest(state, cx)
+    if is_of_everything(&query) {
+        return Ok(state.records.len().saturating_sub(query.skip).min(query.limit.unwrap_or(u64::MAX)));
+    }
+    build(state, choose(state, &query, server.planner)?.winner).count_rest(state, &query, cx)
 }
 
+/// Whether a count is of all documents, whose number is known.
+pub(crate) fn is_of_everything(query: &Query) -> bool {
+    *query.filter == Filter::AlwaysTrue && query.hint.is_none() && query.min.is_none() && query.max.is_none()
+}
 /// The distinct values of a path over the documents that match, sorted; of equal numbers the first seen.
 ///
 /// # Errors

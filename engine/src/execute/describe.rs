@@ -1,75 +1,86 @@
 //! Running plans in `explain`'s words: stages, bounds, and what each stage did.
 
-use bindery_document::{Builder, Value};
+use bindery_document::{Builder, Doc, Value};
 use bindery_query::filter::Filter;
 use bindery_query::plan::{self, IndexBounds, Plan, ProjectionKind, ScanDirection};
 
 use super::stage::{Stage, StageStats};
 use crate::collection::{Index, State, append_number};
 
-/// Appends a plan's fields; with what its stages did, if it ran.
-pub(crate) fn show(state: &State, plan: &Plan, ran: Option<&Stage>, out: &mut Builder) {
-    let stats = ran.map(|stage| stage.stats);
-    out.append("stage", name(plan));
-    if let Some(stats) = &stats {
-        show_common(stats, out);
-    }
-    match plan {
-        Plan::Eof | Plan::IdLookup { .. } => show_examined(plan, stats.as_ref(), out),
-        Plan::CollectionScan { filter, direction } => {
-            show_filter(filter.as_deref(), out);
-            out.append("direction", direction_name(*direction));
-            show_examined(plan, stats.as_ref(), out);
+/// A plan to be shown.
+#[derive(Clone, Copy)]
+pub(crate) struct Describe<'a> {
+    pub(crate) state: &'a State,
+    /// The projection as it was asked for.
+    pub(crate) projection: Option<Doc<'a>>,
+}
+
+impl Describe<'_> {
+    /// Appends a plan's fields; with what its stages did, if it ran.
+    pub(crate) fn show(&self, plan: &Plan, ran: Option<&Stage>, out: &mut Builder) {
+        let stats = ran.map(|stage| stage.stats);
+        let below = ran.map(Stage::inputs).unwrap_or_default();
+        out.append("stage", name(plan));
+        if let Plan::Project { .. } = plan
+            && let Some(projection) = self.projection
+        {
+            out.append("transformBy", Value::Document(projection));
         }
-        Plan::IndexScan(scan) | Plan::CountScan(scan) | Plan::DistinctScan { scan, .. } => {
-            show_filter(scan.filter.as_deref(), out);
-            show_index_scan(&state.indexes[scan.index], scan, matches!(plan, Plan::CountScan(_)), out);
-            show_examined(plan, stats.as_ref(), out);
+        show_filter(filter(plan), out);
+        if let Some(stats) = &stats {
+            show_common(stats, ran.and_then(Stage::counted), out);
         }
-        Plan::Fetch { filter, .. } => {
-            show_filter(filter.as_deref(), out);
-            show_examined(plan, stats.as_ref(), out);
-        }
-        Plan::Sort { order, limit, .. } => {
-            show_order(order, out);
-            out.append("memLimit", bindery_query::sort::SORT_MEMORY_BYTES as i32);
-            if let Some(limit) = limit {
-                append_number(out, "limitAmount", *limit);
+        match plan {
+            Plan::CollectionScan { direction, .. } => out.append("direction", direction_name(*direction)),
+            Plan::ClusteredScan { scan, .. } => show_records(scan, out),
+            Plan::IndexScan(scan) | Plan::CountScan(scan) | Plan::DistinctScan { scan, .. } => {
+                let is_count = matches!(plan, Plan::CountScan(_));
+                show_index_scan(&self.state.indexes[scan.index], scan, is_count, out);
             }
-            out.append("type", "simple");
-            if let Some(stats) = &stats {
-                append_number(out, "totalDataSizeSorted", stats.bytes_sorted);
-                out.append("usedDisk", false);
+            Plan::Sort { order, limit, .. } => {
+                show_order(order, out);
+                out.append("memLimit", bindery_query::sort::SORT_MEMORY_BYTES as i32);
+                if let Some(limit) = limit {
+                    append_number(out, "limitAmount", *limit);
+                }
+                out.append("type", "simple");
             }
+            Plan::SortMerge { order, .. } => show_order(order, out),
+            Plan::Skip { count, .. } => append_number(out, "skipAmount", *count),
+            Plan::Limit { count, .. } => append_number(out, "limitAmount", *count),
+            _ => {}
         }
-        Plan::SortMerge { order, .. } => show_order(order, out),
-        Plan::Skip { count, .. } => append_number(out, "skipAmount", *count),
-        Plan::Limit { count, .. } => append_number(out, "limitAmount", *count),
-        Plan::Or { .. } | Plan::Intersect { .. } => {
-            if let Some(stats) = &stats {
-                append_number(out, "dupsDropped", stats.dups_dropped);
-            }
+        if let Some(stats) = &stats {
+            show_examined(plan, stats, &below, out);
         }
-        Plan::Project { .. } | Plan::ReturnKey { .. } => {}
-    }
-    let below = ran.map(Stage::inputs).unwrap_or_default();
-    match inputs(plan).as_slice() {
-        [] => {}
-        [input] => {
-            let open = out.open_document("inputStage");
-            show(state, input, below.first().copied(), out);
-            out.close(open);
-        }
-        many => {
-            let list = out.open_array("inputStages");
-            for (i, input) in many.iter().enumerate() {
-                let mut digits = [0; 20];
-                let open = out.open_document(bindery_document::build::index_key(i, &mut digits));
-                show(state, input, below.get(i).copied(), out);
+        match inputs(plan).as_slice() {
+            [] => {}
+            [input] => {
+                let open = out.open_document("inputStage");
+                self.show(input, below.first().copied(), out);
                 out.close(open);
             }
-            out.close(list);
+            many => {
+                let list = out.open_array("inputStages");
+                for (i, input) in many.iter().enumerate() {
+                    let mut digits = [0; 20];
+                    let open = out.open_document(bindery_document::build::index_key(i, &mut digits));
+                    self.show(input, below.get(i).copied(), out);
+                    out.close(open);
+                }
+                out.close(list);
+            }
         }
+    }
+}
+
+fn filter(plan: &Plan) -> Option<&Filter> {
+    match plan {
+        Plan::CollectionScan { filter, .. } | Plan::ClusteredScan { filter, .. } | Plan::Fetch { filter, .. } => {
+            filter.as_deref()
+        }
+        Plan::IndexScan(scan) | Plan::CountScan(scan) | Plan::DistinctScan { scan, .. } => scan.filter.as_deref(),
+        _ => None,
     }
 }
 
@@ -78,6 +89,7 @@ pub(crate) fn name(plan: &Plan) -> &'static str {
     match plan {
         Plan::Eof => "EOF",
         Plan::CollectionScan { .. } => "COLLSCAN",
+        Plan::ClusteredScan { .. } => "CLUSTERED_IXSCAN",
         Plan::IdLookup { .. } => "IDHACK",
         Plan::IndexScan(_) => "IXSCAN",
         Plan::Fetch { .. } => "FETCH",
@@ -111,27 +123,65 @@ pub(super) fn inputs(plan: &Plan) -> Vec<&Plan> {
     }
 }
 
-fn show_common(stats: &StageStats, out: &mut Builder) {
-    append_number(out, "nReturned", stats.advanced);
+fn show_common(stats: &StageStats, counted: Option<u64>, out: &mut Builder) {
+    append_number(out, "nReturned", counted.unwrap_or(stats.advanced));
+    out.append("executionTimeMillisEstimate", 0);
     append_number(out, "works", stats.works);
-    append_number(out, "advanced", stats.advanced);
+    append_number(out, "advanced", counted.unwrap_or(stats.advanced));
     append_number(out, "needTime", stats.works.saturating_sub(stats.advanced + u64::from(stats.is_eof)));
+    for never in ["needYield", "saveState", "restoreState"] {
+        out.append(never, 0);
+    }
     out.append("isEOF", i32::from(stats.is_eof));
 }
 
-fn show_examined(plan: &Plan, stats: Option<&StageStats>, out: &mut Builder) {
-    let Some(stats) = stats else { return };
+fn show_examined(plan: &Plan, stats: &StageStats, below: &[&Stage], out: &mut Builder) {
     match plan {
-        Plan::IndexScan(_) | Plan::CountScan(_) | Plan::DistinctScan { .. } => {
+        Plan::IndexScan(scan) => {
             append_number(out, "keysExamined", stats.keys_examined);
             append_number(out, "seeks", stats.seeks);
+            let tested = if scan.dedupe { stats.advanced + stats.dups_dropped } else { 0 };
+            append_number(out, "dupsTested", tested);
             append_number(out, "dupsDropped", stats.dups_dropped);
         }
+        Plan::CountScan(_) | Plan::DistinctScan { .. } => append_number(out, "keysExamined", stats.keys_examined),
         Plan::IdLookup { .. } => {
             append_number(out, "keysExamined", stats.keys_examined);
             append_number(out, "docsExamined", stats.docs_examined);
         }
-        _ => append_number(out, "docsExamined", stats.docs_examined),
+        Plan::Fetch { .. } => {
+            append_number(out, "docsExamined", stats.docs_examined);
+            out.append("alreadyHasObj", 0);
+        }
+        Plan::CollectionScan { .. } | Plan::ClusteredScan { .. } => {
+            append_number(out, "docsExamined", stats.docs_examined);
+        }
+        Plan::Or { .. } | Plan::SortMerge { .. } => {
+            append_number(out, "dupsTested", below.iter().map(|input| input.stats.advanced).sum());
+            append_number(out, "dupsDropped", stats.dups_dropped);
+        }
+        Plan::Sort { .. } => {
+            append_number(out, "totalDataSizeSorted", stats.bytes_sorted);
+            out.append("usedDisk", false);
+            out.append("spills", 0);
+        }
+        Plan::Eof
+        | Plan::Intersect { .. }
+        | Plan::Skip { .. }
+        | Plan::Limit { .. }
+        | Plan::Project { .. }
+        | Plan::ReturnKey { .. } => {}
+    }
+}
+
+/// The least and the greatest `_id` of a stretch of a clustered collection, as far as it has ends.
+fn show_records(scan: &plan::IndexScan, out: &mut Builder) {
+    out.append("direction", direction_name(scan.direction));
+    let IndexBounds::Fields(fields) = &scan.bounds else { return };
+    let Some(intervals) = fields.first().map(|field| &field.intervals) else { return };
+    if let (Some(first), Some(last)) = (intervals.first(), intervals.last()) {
+        out.append("minRecord", first.start.value());
+        out.append("maxRecord", last.end.value());
     }
 }
 

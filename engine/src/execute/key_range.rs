@@ -167,7 +167,7 @@ impl KeyRange {
             // The first interval that does not end before the value.
             let next = spans.partition_point(|span| self.ends_before(&span.last, value));
             let Some(span) = spans.get(next) else {
-                if position == 0 {
+                if position == 0 || !self.can_advance(&fields[..position], entry)? {
                     return Ok(Verdict::Done);
                 }
                 // Past all entries that share the fields before this one.
@@ -187,6 +187,20 @@ impl KeyRange {
             at = end;
         }
         Ok(Verdict::Within)
+    }
+
+    /// Whether any of the leading fields of an entry within may take another value further on: those that stand at
+    /// the end of their last interval may not.
+    fn can_advance(&self, fields: &[Vec<Span>], entry: &[u8]) -> Result<bool, CorruptKey> {
+        let mut at = 0;
+        for (position, spans) in fields.iter().enumerate() {
+            let end = field_end(entry, at, self.directions.of(position))?;
+            if spans.last().is_some_and(|span| *span.last.bytes != entry[at..end]) {
+                return Ok(true);
+            }
+            at = end;
+        }
+        Ok(false)
     }
 
     /// Appends the starts of the first intervals, up to one that does not belong to its interval.

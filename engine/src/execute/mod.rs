@@ -28,8 +28,8 @@ mod stream;
 mod tail;
 mod trial;
 
-pub(crate) use answers::{count, distinct, distinct_of_rows};
-pub(crate) use describe::show as show_plan;
+pub(crate) use answers::{count, distinct, distinct_of_rows, is_of_everything};
+pub(crate) use describe::Describe;
 pub(crate) use index_scan::corrupt;
 pub(crate) use open::{build, choose};
 pub(crate) use project::project;
@@ -38,3 +38,4 @@ pub(crate) use rows::{FindRows, matching_records};
 pub(crate) use stage::Stage;
 pub(crate) use stream::{Collections, PlanStream, SharedTrace, StreamRows, recorded};
 pub(crate) use tail::{LingeringRows, TailRows};
+pub(crate) use trial::try_all;

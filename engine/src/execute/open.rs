@@ -10,7 +10,7 @@ use super::fetch::{Fetch, IdLookup};
 use super::index_scan::IndexScan;
 use super::key_range::KeyRange;
 use super::project::{Project, ReturnKey};
-use super::scan::CollectionScan;
+use super::scan::{ClusteredScan, CollectionScan};
 use super::shape::{Limit, Skip};
 use super::sort::Sort;
 use super::stage::{Node, Stage};
@@ -73,6 +73,7 @@ fn build_with(state: &State, plan: Plan, keys: bool) -> Stage {
         Plan::CollectionScan { filter, direction } => {
             Node::CollectionScan(CollectionScan::new(state, filter, direction))
         }
+        Plan::ClusteredScan { scan, filter } => Node::ClusteredScan(Box::new(ClusteredScan::new(state, scan, filter))),
         Plan::IdLookup { id } => Node::IdLookup(IdLookup::new(id)),
         Plan::IndexScan(scan) => Node::IndexScan(IndexScan::new(state, scan)),
         Plan::Fetch { input: below, filter } => Node::Fetch(Box::new(Fetch { input: input(below), filter })),

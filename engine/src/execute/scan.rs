@@ -1,5 +1,5 @@
 //! COLLSCAN: every document, in its natural order or against it: that of insertion, or of `_id` in a clustered
-//! collection.
+//! collection. CLUSTERED_IXSCAN: a stretch of the latter.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -9,9 +9,10 @@ use bindery_index::RecordId;
 use bindery_index::key::record_id;
 use bindery_index::{records, tree};
 use bindery_query::filter::Filter;
-use bindery_query::plan::ScanDirection;
+use bindery_query::plan::{self, ScanDirection};
 
-use super::index_scan::corrupt;
+use super::fetch::examine;
+use super::index_scan::{IndexScan, corrupt};
 use super::stage::StageStats;
 use crate::collection::State;
 use crate::trace::Cx;
@@ -127,6 +128,39 @@ impl CollectionScan {
 
     pub(super) fn record_id(&self) -> RecordId {
         self.record_id
+    }
+}
+
+/// The documents of a clustered collection whose `_id`s are within bounds.
+pub(crate) struct ClusteredScan {
+    places: IndexScan,
+    filter: Option<Arc<Filter>>,
+    /// What finding the places took: keys of the index that is the collection's own order are none to examine.
+    own: StageStats,
+}
+
+impl ClusteredScan {
+    pub(super) fn new(state: &State, scan: plan::IndexScan, filter: Option<Arc<Filter>>) -> ClusteredScan {
+        ClusteredScan { places: IndexScan::new(state, scan), filter, own: StageStats::default() }
+    }
+
+    pub(super) fn advance(&mut self, state: &State, stats: &mut StageStats, cx: &mut Cx<'_>) -> Result<bool> {
+        loop {
+            let keys_examined = cx.work.keys_examined;
+            let moved = self.places.advance(state, &mut self.own, cx)?;
+            cx.work.keys_examined = keys_examined;
+            if !moved {
+                return Ok(false);
+            }
+            if examine(state, self.places.record_id(), self.filter.as_deref(), stats, cx)? {
+                return Ok(true);
+            }
+            stats.works += 1;
+        }
+    }
+
+    pub(super) fn record_id(&self) -> RecordId {
+        self.places.record_id()
     }
 }
 

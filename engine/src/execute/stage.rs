@@ -6,13 +6,14 @@
 
 use bindery_document::{Doc, DocBuf, Result};
 use bindery_index::RecordId;
+use bindery_query::plan::Query;
 
 use super::combine::{Intersect, Or, SortMerge};
 use super::count::CountScan;
 use super::fetch::Fetch;
 use super::index_scan::IndexScan;
 use super::project::{Project, ReturnKey};
-use super::scan::CollectionScan;
+use super::scan::{ClusteredScan, CollectionScan};
 use super::shape::{Limit, Skip};
 use super::sort::Sort;
 use crate::collection::State;
@@ -49,6 +50,7 @@ pub(crate) struct Stage {
 pub(crate) enum Node {
     Eof,
     CollectionScan(CollectionScan),
+    ClusteredScan(Box<ClusteredScan>),
     IdLookup(super::fetch::IdLookup),
     IndexScan(IndexScan),
     Fetch(Box<Fetch>),
@@ -89,6 +91,7 @@ impl Stage {
         let moved = match &mut self.node {
             Node::Eof => Ok(false),
             Node::CollectionScan(scan) => scan.advance(state, stats, cx),
+            Node::ClusteredScan(scan) => scan.advance(state, stats, cx),
             Node::IdLookup(lookup) => lookup.advance(state, stats, cx),
             Node::IndexScan(scan) => scan.advance(state, stats, cx),
             Node::Fetch(fetch) => fetch.advance(state, stats, cx),
@@ -112,8 +115,8 @@ impl Stage {
         Ok(moved)
     }
 
-    /// Goes to the end and counts the results on the way. A [`CountScan`] has its count instead of results.
-    pub(crate) fn count_rest(&mut self, state: &State, cx: &mut Cx<'_>) -> Result<u64> {
+    /// Goes to the end and counts the results on the way, those that the question's skip and limit leave.
+    pub(crate) fn count_rest(&mut self, state: &State, query: &Query, cx: &mut Cx<'_>) -> Result<u64> {
         let mut found = 0;
         if let Node::CollectionScan(scan) = &mut self.node
             && !self.stats.is_eof
@@ -126,9 +129,17 @@ impl Stage {
         while self.advance(state, cx)? {
             found += 1;
         }
+        // A plan that only counts knows nothing of skip and limit.
+        let cut = |counted: u64| counted.saturating_sub(query.skip).min(query.limit.unwrap_or(u64::MAX));
+        Ok(self.counted().map_or(found, cut))
+    }
+
+    /// What a plan counted without giving results; `None` if it gives what it finds.
+    pub(crate) fn counted(&self) -> Option<u64> {
         match &self.node {
-            Node::CountScan(scan) => Ok(scan.count.unwrap_or(0)),
-            _ => Ok(found),
+            Node::CountScan(scan) => Some(scan.count.unwrap_or(0)),
+            Node::Or(or) => or.inputs.iter().map(Stage::counted).sum(),
+            _ => None,
         }
     }
 
@@ -137,6 +148,7 @@ impl Stage {
         match &self.node {
             Node::Eof | Node::CountScan(_) => None,
             Node::CollectionScan(scan) => Some(scan.record_id()),
+            Node::ClusteredScan(scan) => Some(scan.record_id()),
             Node::IdLookup(lookup) => lookup.record_id(),
             Node::IndexScan(scan) => Some(scan.record_id()),
             Node::Fetch(fetch) => fetch.input.record_id(),

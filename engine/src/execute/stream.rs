@@ -11,7 +11,7 @@ use bindery_document::{Doc, OwnedValue, Result};
 use bindery_index::Untraced;
 use bindery_query::filter::{CompareOp, Filter};
 use bindery_query::pipeline::{Foreign, Nothing, Stream};
-use bindery_query::plan::{Purpose, Query};
+use bindery_query::plan::{Purpose, Query, with_implied};
 use parking_lot::Mutex;
 
 use super::open::{build, choose};
@@ -156,7 +156,11 @@ impl Foreign for Collections {
             Target::Collection(collection) => {
                 let state = collection.snapshot();
                 let query = Query {
-                    filter: Arc::new(filter.cloned().unwrap_or(Filter::AlwaysTrue)),
+                    // The variables' values are known here, so that an index can serve what is compared with them.
+                    filter: Arc::new(match filter {
+                        Some(filter) => with_implied(filter, parameters).unwrap_or_else(|| filter.clone()),
+                        None => Filter::AlwaysTrue,
+                    }),
                     sort: None,
                     shape: None,
                     skip: 0,

@@ -20,8 +20,17 @@ const COLLECTION_SHARE: f64 = 0.3;
 /// Results that are enough.
 const RESULTS: usize = 101;
 
+/// A candidate after its trial.
+pub(crate) struct Tried {
+    /// With what its stages did.
+    pub(crate) stage: Stage,
+    /// MongoDB's score.
+    pub(crate) score: f64,
+}
+
 /// What a candidate did in its trial.
 struct Trial {
+    stage: Stage,
     /// The works done when each result came.
     results: Vec<u64>,
     /// The works done at its end, if it came to one.
@@ -33,6 +42,16 @@ struct Trial {
 /// # Errors
 /// What running the plans says.
 pub(super) fn try_out(state: &State, plans: &[Plan]) -> Result<usize> {
+    let scores: Vec<f64> = try_all(state, plans)?.into_iter().map(|tried| tried.score).collect();
+    // Of equal scores the first wins.
+    Ok((0..scores.len()).fold(0, |best, n| if scores[n] > scores[best] { n } else { best }))
+}
+
+/// Tries all plans out.
+///
+/// # Errors
+/// What running the plans says.
+pub(crate) fn try_all(state: &State, plans: &[Plan]) -> Result<Vec<Tried>> {
     let limit = WORKS.max((state.records.len() as f64 * COLLECTION_SHARE) as u64);
     let mut shortest = limit;
     let mut trials = Vec::with_capacity(plans.len());
@@ -46,28 +65,25 @@ pub(super) fn try_out(state: &State, plans: &[Plan]) -> Result<usize> {
         trials.push(trial);
     }
     let scores: Vec<f64> = plans.iter().zip(&trials).map(|(plan, trial)| score(plan, trial, shortest)).collect();
-    // Of equal scores the first wins.
-    let best = (0..scores.len()).fold(0, |best, n| if scores[n] > scores[best] { n } else { best });
-    Ok(best)
+    Ok(trials.into_iter().zip(scores).map(|(trial, score)| Tried { stage: trial.stage, score }).collect())
 }
 
 fn run(state: &State, plan: &Plan, limit: u64) -> Result<Trial> {
-    let mut stage = build(state, plan.clone());
+    let mut trial = Trial { stage: build(state, plan.clone()), results: Vec::new(), end: None };
     let mut untraced = Untraced;
     let mut cx = Cx::new(&mut untraced);
     cx.work_limit = Some(limit);
-    let mut trial = Trial { results: Vec::new(), end: None };
     loop {
-        match stage.advance(state, &mut cx) {
-            Ok(true) => trial.results.push(works(&stage)),
+        match trial.stage.advance(state, &mut cx) {
+            Ok(true) => trial.results.push(works(&trial.stage)),
             Ok(false) => {
-                trial.end = Some(works(&stage));
+                trial.end = Some(works(&trial.stage));
                 return Ok(trial);
             }
             Err(_) if cx.is_out_of_works() => return Ok(trial),
             Err(error) => return Err(error),
         }
-        if trial.results.len() >= RESULTS || works(&stage) >= limit {
+        if trial.results.len() >= RESULTS || works(&trial.stage) >= limit {
             return Ok(trial);
         }
     }

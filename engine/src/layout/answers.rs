@@ -27,7 +27,7 @@ pub(crate) fn count(
         asked.stored.purpose = Purpose::Count;
         let moment = collection.snapshot();
         let mut stage = build(&moment.stored, choose(&moment.stored, &asked.stored, server.planner)?.winner);
-        return stage.count_rest(&moment.stored, cx);
+        return stage.count_rest(&moment.stored, &asked.stored, cx);
     }
     let (skip, limit) = (asked.logical.skip, asked.logical.limit.unwrap_or(u64::MAX));
     let need = asked.need(&collection.layout, Need::Nothing);

@@ -2,10 +2,11 @@
 
 use std::cmp::Ordering;
 
-use bindery_document::Result;
+use bindery_document::{OwnedValue, Result};
 
+use super::field_path::walk;
 use super::registry::Entry;
-use super::{Expression, Node, Scope, Val};
+use super::{Base, Expression, FieldPath, Node, Scope, Val};
 
 pub(super) const OPERATORS: &[Entry] = &[
     Entry::binary("$eq", eq),
@@ -17,13 +18,11 @@ pub(super) const OPERATORS: &[Entry] = &[
     Entry::binary("$cmp", cmp),
 ];
 
-/// A comparison operator, for those who look into an expression ([`Expression::as_comparison`]).
+/// A comparison operator, for those who look into an expression ([`Expression::as_condition`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Comparison {
     /// `$eq`
     Eq,
-    /// `$ne`
-    Ne,
     /// `$lt`
     Lt,
     /// `$lte`
@@ -34,61 +33,82 @@ pub enum Comparison {
     Gte,
 }
 
-impl Expression {
-    /// If this is a comparison with `$eq`, `$ne`, `$lt`, `$lte`, `$gt` or `$gte`: the operator
-    /// and its operands, left then right. `$cmp` is none.
-    pub fn as_comparison(&self) -> Option<(Comparison, Operand<'_>, Operand<'_>)> {
-        comparison_of(&self.node)
+impl Comparison {
+    fn named(name: &str) -> Option<Comparison> {
+        Some(match name {
+            "$eq" => Comparison::Eq,
+            "$lt" => Comparison::Lt,
+            "$lte" => Comparison::Lte,
+            "$gt" => Comparison::Gt,
+            "$gte" => Comparison::Gte,
+            _ => return None,
+        })
     }
 
-    /// If this is an `$and`: its operands' comparisons; `None` in the list stands for what is none.
-    pub fn conjuncts(&self) -> Option<Vec<Option<(Comparison, Operand<'_>, Operand<'_>)>>> {
-        let Node::Call { entry, operands } = &self.node else {
-            return None;
-        };
-        if entry.name != "$and" {
-            return None;
+    /// The comparison that says the same of its operands in the other order.
+    fn turned(self) -> Comparison {
+        match self {
+            Comparison::Eq => Comparison::Eq,
+            Comparison::Lt => Comparison::Gt,
+            Comparison::Lte => Comparison::Gte,
+            Comparison::Gt => Comparison::Lt,
+            Comparison::Gte => Comparison::Lte,
         }
-        Some(operands.iter().map(comparison_of).collect())
     }
 }
 
-fn comparison_of(node: &Node) -> Option<(Comparison, Operand<'_>, Operand<'_>)> {
-    let Node::Call { entry, operands } = node else {
-        return None;
-    };
-    let [left, right] = &**operands else {
-        return None;
-    };
-    let operator = match entry.name {
-        "$eq" => Comparison::Eq,
-        "$ne" => Comparison::Ne,
-        "$lt" => Comparison::Lt,
-        "$lte" => Comparison::Lte,
-        "$gt" => Comparison::Gt,
-        "$gte" => Comparison::Gte,
-        _ => return None,
-    };
-    Some((operator, Operand::of(left), Operand::of(right)))
-}
-
-/// What a planner can use of an operand.
-#[derive(Clone, Copy, Debug)]
-pub enum Operand<'a> {
-    /// The names of a path from the document's root; empty for `$$ROOT`.
-    Path(&'a [Box<str>]),
-    /// A constant; `None` is the missing value.
-    Constant(Option<bindery_document::Value<'a>>),
+/// What a planner can use of an expression that must hold.
+#[derive(Clone, Debug)]
+pub enum Condition<'a> {
+    /// `$and` of these.
+    And(Vec<Condition<'a>>),
+    /// `$or` of these.
+    Or(Vec<Condition<'a>>),
+    /// A path from the document's root (its names, at least one) compared with a value.
+    Compare(&'a [Box<str>], Comparison, OwnedValue),
     /// Anything else.
     Other,
 }
 
-impl<'a> Operand<'a> {
-    fn of(node: &'a Node) -> Operand<'a> {
-        match node {
-            Node::Constant(value) => Operand::Constant(value.as_ref().map(|v| v.value())),
-            other => other.as_field_path().map_or(Operand::Other, Operand::Path),
+impl Expression {
+    /// The expression as a condition on paths; `parameters` are the values of those variables that come from outside.
+    pub fn as_condition(&self, parameters: &[Option<OwnedValue>]) -> Condition<'_> {
+        condition(&self.node, parameters)
+    }
+}
+
+fn condition<'a>(node: &'a Node, parameters: &[Option<OwnedValue>]) -> Condition<'a> {
+    let Node::Call { entry, operands } = node else {
+        return Condition::Other;
+    };
+    let parts = || operands.iter().map(|operand| condition(operand, parameters)).collect();
+    match entry.name {
+        "$and" => return Condition::And(parts()),
+        "$or" => return Condition::Or(parts()),
+        _ => {}
+    }
+    let (Some(operator), [left, right]) = (Comparison::named(entry.name), &**operands) else {
+        return Condition::Other;
+    };
+    let path = |node: &'a Node| node.as_field_path().filter(|names| !names.is_empty());
+    if let (Some(names), Some(value)) = (path(left), known(right, parameters)) {
+        return Condition::Compare(names, operator, value);
+    }
+    if let (Some(value), Some(names)) = (known(left, parameters), path(right)) {
+        return Condition::Compare(names, operator.turned(), value);
+    }
+    Condition::Other
+}
+
+/// The value of what does not depend on the document; none for the missing value.
+fn known(node: &Node, parameters: &[Option<OwnedValue>]) -> Option<OwnedValue> {
+    match node {
+        Node::Constant(value) => value.clone(),
+        Node::Path(FieldPath { base: Base::Parameter(index), names }) => {
+            let value = parameters.get(*index)?.as_ref()?;
+            walk(value.value(), names).get().map(OwnedValue::new)
         }
+        _ => None,
     }
 }
 

@@ -56,7 +56,7 @@ use std::fmt;
 
 use bindery_document::{Builder, Doc, Error, OwnedValue, Result, Value};
 
-pub use comparison::Comparison;
+pub use comparison::{Comparison, Condition};
 pub use dependencies::Dependencies;
 pub use field_path::check_variable_name;
 pub use parse::ParseContext;

@@ -198,8 +198,9 @@ fn place(filter: &Filter) -> u8 {
         Filter::Nor(_) => 19,
         Filter::Type(_) => 20,
         Filter::Expr(_) | Filter::SampleRate(_) => 21,
-        Filter::AlwaysFalse => 22,
-        Filter::AlwaysTrue => 23,
-        Filter::Schema(_) => 24,
+        Filter::ExprCompare(_) => 22,
+        Filter::AlwaysFalse => 23,
+        Filter::AlwaysTrue => 24,
+        Filter::Schema(_) => 25,
     }
 }

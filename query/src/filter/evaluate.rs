@@ -172,6 +172,8 @@ impl Filter {
             }
             Filter::Schema(schema) => schema.accepts_document(doc, &mut context.without_position()),
             Filter::Expr(test) => test.accepts(doc, context),
+            // The expression beside it decides.
+            Filter::ExprCompare(_) => true,
             Filter::SampleRate(rate) => sample::draw(*rate),
             Filter::AlwaysTrue => true,
             Filter::AlwaysFalse => false,
@@ -205,7 +207,7 @@ impl Filter {
             }
             Filter::Schema(schema) => schema.accepts_element(element, context),
             // The parser keeps expressions out of conditions on elements.
-            Filter::Expr(_) => false,
+            Filter::Expr(_) | Filter::ExprCompare(_) => false,
             Filter::SampleRate(rate) => sample::draw(*rate),
             Filter::AlwaysTrue => true,
             Filter::AlwaysFalse => false,

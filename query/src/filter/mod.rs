@@ -28,6 +28,7 @@ mod membership;
 mod modulo;
 mod parse;
 mod regex_test;
+mod rename;
 mod sample;
 mod show;
 mod size;
@@ -85,6 +86,9 @@ pub enum Filter {
     Schema(json_schema::Schema),
     /// `$expr`: an expression holds; last in canonical order, because it alone can fail.
     Expr(ExprTest),
+    /// What a comparison inside `$expr` says of one path, as `explain` shows it: `$_internalExprEq` and siblings.
+    /// Only the planner makes these, beside the `$expr` that implies them, so that an index can serve it.
+    ExprCompare(Compare),
     /// `$sampleRate`: matches at random with this probability.
     SampleRate(f64),
     /// Every document.
@@ -117,7 +121,7 @@ impl Filter {
     /// The path that a leaf tests; `None` for what combines others and for what has none.
     pub fn path(&self) -> Option<&Path> {
         match self {
-            Filter::Compare(test) => Some(&test.path),
+            Filter::Compare(test) | Filter::ExprCompare(test) => Some(&test.path),
             Filter::In(test) => Some(&test.path),
             Filter::Regex(test) => Some(&test.path),
             Filter::Exists(path) => Some(path),

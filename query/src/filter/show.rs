@@ -3,7 +3,7 @@
 use bindery_document::{Builder, DocBuf, Value};
 
 use super::json_schema::{Rule, Schema};
-use super::{Filter, Membership, RegexTest, TypeSet};
+use super::{CompareOp, Filter, Membership, RegexTest, TypeSet};
 
 impl Filter {
     /// The filter as a query document in `explain`'s words. It parses to the same filter again, but for what
@@ -47,6 +47,16 @@ impl Filter {
     fn show_operator(&self, out: &mut Builder) {
         match self {
             Filter::Compare(test) => out.append(test.op.name(), test.operand.value()),
+            Filter::ExprCompare(test) => out.append(
+                match test.op {
+                    CompareOp::Eq => "$_internalExprEq",
+                    CompareOp::Lte => "$_internalExprLte",
+                    CompareOp::Lt => "$_internalExprLt",
+                    CompareOp::Gt => "$_internalExprGt",
+                    CompareOp::Gte => "$_internalExprGte",
+                },
+                test.operand.value(),
+            ),
             Filter::In(test) => show_members(test, out),
             Filter::Regex(test) => {
                 out.append("$regex", test.regex.pattern());

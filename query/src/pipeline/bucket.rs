@@ -50,7 +50,13 @@ pub(super) fn parse(argument: Value<'_>, context: &mut ParseContext) -> Result<[
             fields.iter().map(|f| Ok((f.key_str().into(), parse(f.key_str(), f.value())?))).collect::<Result<_>>()?
         }
     };
-    let group = Group::new(id, fields, context.collation.clone());
+    let mut written = Builder::new();
+    written.append("_id", Value::Document(switch.doc()));
+    match spec.get("output") {
+        Some(Value::Document(output)) => output.iter().for_each(|field| written.append_element(field)),
+        _ => super::sort_by_count::append_count(&mut written),
+    }
+    let group = Group::new(id, fields, context.collation.clone(), written.finish());
     let mut order = Builder::new();
     order.append("_id", 1);
     let order = order.finish();

@@ -18,6 +18,7 @@ mod count;
 mod densify;
 mod documents;
 mod environment;
+mod explain;
 mod facet;
 mod fill;
 mod filtering;
@@ -53,6 +54,7 @@ pub use bucket_auto::BucketAuto;
 pub use densify::Densify;
 pub use documents::SpelledOut;
 pub use environment::{Environment, Foreign, MEMORY_LIMIT_BYTES, NoForeign};
+pub use explain::{Watched, watch};
 pub use facet::Facet;
 pub use filtering::Match;
 pub use graph_lookup::GraphLookup;
@@ -106,14 +108,18 @@ impl Pipeline {
     /// The stages as they were written, with every `$match` as far forward as it can go as a whole; `None` if they
     /// stand like that already. For callers that let an index answer the queries in front.
     pub fn arranged(&self, written: Doc<'_>) -> Option<DocBuf> {
-        let order = optimize::arrange(&self.stages, &self.origins);
-        if order.is_sorted() {
-            return None;
-        }
+        let order = optimize::arrange(&self.stages, &self.origins)?;
         let stages: Vec<Value<'_>> = written.iter().map(|stage| stage.value()).collect();
         let mut builder = Builder::new();
-        for (place, number) in order.into_iter().enumerate() {
-            builder.append_index(place, *stages.get(number)?);
+        for (place, arranged) in order.into_iter().enumerate() {
+            match arranged.renamed {
+                None => builder.append_index(place, *stages.get(arranged.number)?),
+                Some(filter) => {
+                    let mut stage = Builder::new();
+                    stage.append("$match", Value::Document(filter.to_document().doc()));
+                    builder.append_index(place, Value::Document(stage.finish().doc()));
+                }
+            }
         }
         Some(builder.finish())
     }
@@ -159,8 +165,7 @@ impl Pipeline {
     /// # Errors
     /// Those of stages that read something at once.
     pub fn open(&self, input: Box<dyn Stream>, env: &Environment) -> Result<Box<dyn Stream>> {
-        let mut env = env.clone();
-        env.strings = environment::string_order(self.collation.as_ref());
+        let env = self.environment(env);
         let mut stream = input;
         let mut projections = Vec::new();
         for stage in &optimize::optimize(self.stages.clone()) {
@@ -178,6 +183,12 @@ impl Pipeline {
             stream = project::open(projections, stream, &env);
         }
         Ok(stream)
+    }
+
+    /// The surroundings, with the order of strings of this pipeline.
+    fn environment(&self, env: &Environment) -> Environment {
+        let strings = environment::string_order(self.collation.as_ref());
+        Environment { strings, ..env.clone() }
     }
 
     /// Evaluates constant expressions; a pipeline is parsed whole, with those inside it, before the first expression

@@ -30,32 +30,80 @@ pub(super) fn optimize(stages: Vec<Stage>) -> Vec<Stage> {
     placed
 }
 
-/// The numbers of the stages as written, in an order with each query as far forward as it can go as a whole.
-pub(super) fn arrange(stages: &[Stage], origins: &[usize]) -> Vec<usize> {
-    let mut placed: Vec<(usize, &Stage)> = Vec::with_capacity(stages.len());
+/// A stage in its place: its number as written, and of a query that has moved before what renames its fields, what it
+/// asks there.
+#[derive(Debug, PartialEq)]
+pub(super) struct Arranged {
+    pub(super) number: usize,
+    pub(super) renamed: Option<Filter>,
+}
+
+/// The stages in an order with each query as far forward as it can go as a whole; `None` if that is how they stand.
+pub(super) fn arrange(stages: &[Stage], origins: &[usize]) -> Option<Vec<Arranged>> {
+    let mut placed: Vec<(Arranged, &Stage)> = Vec::with_capacity(stages.len());
     for (stage, number) in stages.iter().zip(origins) {
+        let mut arranged = Arranged { number: *number, renamed: None };
         let mut at = placed.len();
         if let Stage::Match(query) = stage {
-            let reads = Reads::of(&query.filter);
-            // Queries keep their order among themselves.
-            while let Some((_, before)) = at.checked_sub(1).and_then(|place| placed.get(place))
-                && !matches!(before, Stage::Match(_))
-                && lets_through(before, &reads)
-            {
-                at -= 1;
-            }
+            (at, arranged.renamed) = place_of(query, &placed);
             // Stages that were written as one stay together.
-            while let (Some(before), Some(after)) = (at.checked_sub(1).and_then(|b| placed.get(b)), placed.get(at))
-                && before.0 == after.0
+            if at
+                .checked_sub(1)
+                .and_then(|b| placed.get(b))
+                .zip(placed.get(at))
+                .is_some_and(|(b, a)| b.0.number == a.0.number)
             {
-                at += 1;
+                (at, arranged.renamed) = (placed.len(), None);
             }
         }
-        placed.insert(at, (*number, stage));
+        placed.insert(at, (arranged, stage));
     }
-    let mut order: Vec<usize> = placed.into_iter().map(|(number, _)| number).collect();
-    order.dedup();
-    order
+    let mut order: Vec<Arranged> = placed.into_iter().map(|(arranged, _)| arranged).collect();
+    order.dedup_by_key(|arranged| arranged.number);
+    let moved = !order.is_sorted_by_key(|arranged| arranged.number);
+    moved.then_some(order)
+}
+
+/// How far forward a query can go, and what it asks there if that is not what it asks where it was written.
+fn place_of(query: &Match, placed: &[(Arranged, &Stage)]) -> (usize, Option<Filter>) {
+    let mut renamed: Option<Filter> = None;
+    let mut reads = Reads::of(&query.filter);
+    let mut at = placed.len();
+    while let Some((_, before)) = at.checked_sub(1).and_then(|place| placed.get(place)) {
+        // Queries keep their order among themselves.
+        if matches!(before, Stage::Match(_)) {
+            break;
+        }
+        if !lets_through(before, &reads) {
+            let Some(filter) = before_renaming(before, renamed.as_ref().unwrap_or(&query.filter)) else { break };
+            reads = Reads::of(&filter);
+            renamed = Some(filter);
+        }
+        at -= 1;
+    }
+    (at, renamed)
+}
+
+/// What a query behind a projection asks before it, if it asks only of fields that are kept or renamed.
+fn before_renaming(stage: &Stage, filter: &Filter) -> Option<Filter> {
+    let Stage::Project(project) = stage else { return None };
+    let projection = &project.projection;
+    let (renames, kept) = (projection.renames(), projection.kept_paths());
+    let changed = projection.changed_paths();
+    if renames.is_empty() {
+        return None;
+    }
+    filter.renamed(&|path| {
+        let (top, rest) = path.split_once('.').map_or((path, None), |(top, rest)| (top, Some(rest)));
+        if let Some((_, old)) = renames.iter().find(|(new, _)| *new == top) {
+            return Some(rest.map_or_else(|| (*old).to_owned(), |rest| format!("{old}.{rest}")));
+        }
+        let is_kept = match projection.rest() {
+            Rest::Dropped => kept.iter().any(|k| path == k || path.starts_with(&format!("{k}."))),
+            _ => !changed.iter().any(|changed| meet(path, changed)),
+        };
+        is_kept.then(|| path.to_owned())
+    })
 }
 
 /// Puts a query as far forward as its conditions allow, each for itself.
@@ -217,10 +265,19 @@ mod tests {
                 panic!("no array");
             };
             let pipeline = Pipeline::parse(stages, &mut ParseContext::new()).expect("pipeline");
-            arrange(&pipeline.stages, &pipeline.origins)
+            arrange(&pipeline.stages, &pipeline.origins).map(|order| {
+                order.into_iter().map(|a| (a.number, a.renamed.map(|f| f.to_document()))).collect::<Vec<_>>()
+            })
         };
-        assert_eq!(arranged(vec![doc! {"$sortByCount": "$a"}, doc! {"$match": {"_id": 1}}]), [0, 1]);
-        assert_eq!(arranged(vec![doc! {"$set": {"a": 1}}, doc! {"$match": {"b": 1}}]), [1, 0]);
+        assert_eq!(arranged(vec![doc! {"$sortByCount": "$a"}, doc! {"$match": {"_id": 1}}]), None);
+        let moved = arranged(vec![doc! {"$set": {"a": 1}}, doc! {"$match": {"b": 1}}]);
+        assert_eq!(moved, Some(vec![(1, None), (0, None)]));
+        let query = doc! {"$match": {"p": 1, "q.x": {"$gt": 2}, "k": 3}};
+        let renamed = arranged(vec![doc! {"$project": {"p": "$a", "q": "$b", "k": 1}}, query.clone()]);
+        let asked = doc! {"$and": [{"k": {"$eq": 3}}, {"a": {"$eq": 1}}, {"b.x": {"$gt": 2}}]};
+        assert_eq!(renamed, Some(vec![(1, Some(DocBuf::from_bson(&asked).expect("a query"))), (0, None)]));
+        assert_eq!(arranged(vec![doc! {"$project": {"p": "$a.b", "q": "$b", "k": 1}}, query.clone()]), None);
+        assert_eq!(arranged(vec![doc! {"$project": {"p": "$a", "q": "$b"}}, query]), None);
     }
 
     #[test]

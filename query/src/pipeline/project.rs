@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bindery_document::doc::EMPTY;
-use bindery_document::{Doc, Error, Result, Value};
+use bindery_document::{Builder, Doc, DocBuf, Error, Result, Value};
 
 use super::{Environment, Stream};
 use crate::filter::ParseContext;
@@ -16,6 +16,8 @@ pub struct Project {
     pub name: &'static str,
     /// The compiled projection.
     pub projection: Projection,
+    /// The stage's argument, as `explain` shows it.
+    pub(super) written: DocBuf,
 }
 
 /// Parses `$project`.
@@ -30,7 +32,7 @@ pub(super) fn parse_project(argument: Value<'_>, context: &mut ParseContext) -> 
     context.expressions.defer_folding(true);
     let projection = Projection::parse(spec, Language::Aggregate, collation.as_ref(), &mut context.expressions);
     context.expressions.defer_folding(false);
-    Ok(Project { name: "$project", projection: projection? })
+    Ok(Project { name: "$project", projection: projection?, written: DocBuf::from(spec) })
 }
 
 /// Parses `$addFields` or `$set`.
@@ -44,7 +46,7 @@ pub(super) fn parse_add_fields(name: &'static str, argument: Value<'_>, context:
     context.expressions.defer_folding(true);
     let projection = Projection::parse_added_fields(spec, &mut context.expressions);
     context.expressions.defer_folding(false);
-    Ok(Project { name, projection: projection? })
+    Ok(Project { name, projection: projection?, written: DocBuf::from(spec) })
 }
 
 /// Parses `$unset`: a path or an array of paths.
@@ -67,7 +69,15 @@ pub(super) fn parse_unset(argument: Value<'_>) -> Result<Project> {
             return Err(Error::new(31002, format!("$unset takes a string or an array of strings, not {found}")));
         }
     };
-    Ok(Project { name: "$unset", projection })
+    let mut written = Builder::new();
+    match argument {
+        Value::Array(paths) => {
+            paths.iter().filter_map(|path| path.value().as_str()).for_each(|path| written.append(path, false))
+        }
+        path => path.as_str().into_iter().for_each(|path| written.append(path, false)),
+    }
+    written.append("_id", true);
+    Ok(Project { name: "$unset", projection, written: written.finish() })
 }
 
 /// Projections that follow each other directly: a field that one removes and another sets again comes back

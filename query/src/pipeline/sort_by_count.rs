@@ -23,10 +23,21 @@ pub(super) fn parse(argument: Value<'_>, context: &mut ParseContext) -> Result<[
         _ => return Err(Error::new(40149, "$sortByCount takes a path or an expression")),
     }
     let id = Expression::parse_unfolded(argument, &mut context.expressions)?;
-    let group = Group::new(id, vec![("count".into(), Accumulator::count_one())], context.collation.clone());
+    let mut written = Builder::new();
+    written.append("_id", argument);
+    append_count(&mut written);
+    let fields = vec![("count".into(), Accumulator::count_one())];
+    let group = Group::new(id, fields, context.collation.clone(), written.finish());
     let mut order = Builder::new();
     order.append("count", -1);
     let order = order.finish();
     let sort = sort::parse(Value::Document(order.doc()), context)?;
     Ok([Stage::Group(Arc::new(group)), Stage::Sort(Arc::new(sort))])
+}
+
+/// Appends the field that counts, as a `$group` has it.
+pub(super) fn append_count(out: &mut Builder) {
+    let count = out.open_document("count");
+    out.append("$sum", 1);
+    out.close(count);
 }

@@ -10,9 +10,10 @@ use bindery_document::Path;
 use bindery_document::path::Component;
 
 use super::bounds::{FieldBounds, IndexBounds};
+use super::implied::is_implied;
 use super::interval::{Axis, reverse, whole};
 use super::predicate::{Field, Tightness, bounds};
-use super::{IndexDescription, Query};
+use super::{IndexDescription, Mode, Query};
 use crate::filter::Filter;
 
 /// A predicate and where it stands.
@@ -114,6 +115,14 @@ impl Access {
         IndexBounds::Fields(fields.collect())
     }
 
+    /// Whether its keys are one stretch of the index, so that counting them is exact: points, then at most one list of
+    /// intervals, then whole fields.
+    pub(super) fn is_one_stretch(&self) -> bool {
+        let is_point = |intervals: &[super::Interval]| matches!(intervals, [one] if one.is_point());
+        let mut rest = self.fields.iter().skip_while(|(_, intervals)| is_point(intervals)).skip(1);
+        rest.all(|(_, intervals)| is_whole(intervals))
+    }
+
     /// Whether both visit the same keys.
     pub(super) fn fields_equal(&self, other: &Access) -> bool {
         let same = |a: &super::Interval, b: &super::Interval| {
@@ -135,6 +144,13 @@ impl Access {
     }
 }
 
+/// Whether every value is within.
+pub(super) fn is_whole(intervals: &[super::Interval]) -> bool {
+    use bindery_document::Kind::{MaxKey, MinKey};
+    matches!(intervals, [one] if one.start.kind() == MinKey && one.end.kind() == MaxKey
+        && one.start_inclusive && one.end_inclusive)
+}
+
 /// A conjunction of these, if there are any.
 pub(super) fn conjunction(filters: &[Filter]) -> Option<Arc<Filter>> {
     match filters {
@@ -149,6 +165,13 @@ pub(super) struct IndexField<'a> {
     pub(super) path: &'a str,
     pub(super) descending: bool,
     pub(super) hashed: bool,
+}
+
+/// A question, and whose plans are wanted for it.
+#[derive(Clone, Copy)]
+pub(super) struct Asked<'q> {
+    pub(super) query: &'q Query,
+    pub(super) mode: Mode,
 }
 
 /// The fields of a plain or hashed index.
@@ -187,7 +210,7 @@ fn same_collation(index: &IndexDescription<'_>, query: &Query) -> bool {
 pub(super) fn accesses(
     position: usize,
     index: &IndexDescription<'_>,
-    query: &Query,
+    asked: Asked<'_>,
     conjuncts: &[Filter],
     predicates: &[Predicate<'_>],
 ) -> Vec<Access> {
@@ -197,7 +220,7 @@ pub(super) fn accesses(
         predicates
             .iter()
             .filter(|p| p.path == fields[n].path)
-            .filter(|p| translate(index, query, &fields[n], &arrays[n], p).is_some())
+            .filter(|p| translate(index, asked, &fields[n], &arrays[n], p).is_some())
             .collect()
     };
     let firsts = usable(0);
@@ -223,7 +246,7 @@ pub(super) fn accesses(
                 }
             }
         }
-        found.push(assemble(position, index, query, &fields, &arrays, conjuncts, &chosen));
+        found.push(assemble(position, index, asked, &fields, &arrays, conjuncts, &chosen));
     }
     found
 }
@@ -232,12 +255,12 @@ pub(super) fn accesses(
 pub(super) fn whole_index(
     position: usize,
     index: &IndexDescription<'_>,
-    query: &Query,
+    asked: Asked<'_>,
     conjuncts: &[Filter],
 ) -> Access {
     let fields = index_fields(index);
     let arrays: Vec<Vec<String>> = (0..fields.len()).map(|n| array_paths(index, n, fields[n].path)).collect();
-    assemble(position, index, query, &fields, &arrays, conjuncts, &[])
+    assemble(position, index, asked, &fields, &arrays, conjuncts, &[])
 }
 
 /// Whether a predicate may bound the index beside those chosen.
@@ -253,7 +276,7 @@ fn is_compatible(chosen: &[(usize, &Predicate<'_>)], new: (usize, &Predicate<'_>
 
 fn translate(
     index: &IndexDescription<'_>,
-    query: &Query,
+    asked: Asked<'_>,
     field: &IndexField<'_>,
     arrays: &[String],
     predicate: &Predicate<'_>,
@@ -264,7 +287,9 @@ fn translate(
         multikey: !arrays.is_empty(),
         sparse: index.sparse,
         is_alone: index.key.count() == 1,
-        same_collation: same_collation(index, query),
+        same_collation: same_collation(index, asked.query),
+        mode: asked.mode,
+        is_positional: field.path.split('.').any(|part| part.bytes().all(|b| b.is_ascii_digit())),
     };
     if field.hashed {
         return super::hashed::bounds(predicate.filter, context);
@@ -275,7 +300,7 @@ fn translate(
 fn assemble(
     position: usize,
     index: &IndexDescription<'_>,
-    query: &Query,
+    asked: Asked<'_>,
     fields: &[IndexField<'_>],
     arrays: &[Vec<String>],
     conjuncts: &[Filter],
@@ -286,7 +311,7 @@ fn assemble(
     // How each conjunct is served: not at all, by the key with a look at it, or by the bounds alone.
     let mut served: Vec<Option<Tightness>> = vec![None; conjuncts.len()];
     for (field, predicate) in chosen {
-        let Some((part, tightness)) = translate(index, query, &fields[*field], &arrays[*field], predicate) else {
+        let Some((part, tightness)) = translate(index, asked, &fields[*field], &arrays[*field], predicate) else {
             continue;
         };
         intervals[*field] = axis.intersect(&intervals[*field], &part);
@@ -295,7 +320,7 @@ fn assemble(
         served[predicate.conjunct] = Some(served[predicate.conjunct].map_or(tightness, |other| other.max(tightness)));
     }
     let (mut residual, mut key_filter) = (Vec::new(), Vec::new());
-    for (conjunct, served) in conjuncts.iter().zip(&served) {
+    for (conjunct, served) in conjuncts.iter().zip(&served).filter(|(conjunct, _)| !is_implied(conjunct)) {
         match served {
             Some(Tightness::Exact) => {}
             Some(Tightness::Key) if !index.is_multikey && index.collation.is_none() => {

@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use bindery_document::{Error, Result, code};
 
-use super::access::{Access, accesses, conjuncts, predicates, whole_index};
+use super::access::{Access, Asked, accesses, conjuncts, predicates, whole_index};
 use super::finish::finish;
+use super::implied::is_implied;
 use super::ordering::{Provided, provided};
 use super::{IndexDescription, IndexScan, Mode, Plan, Query, ScanDirection, Statistics};
 use crate::filter::Filter;
@@ -16,6 +17,8 @@ use crate::filter::Filter;
 /// What is being planned.
 pub(super) struct Planning<'p> {
     pub(super) query: &'p Query,
+    /// The query's filter, and what its expressions imply.
+    pub(super) filter: &'p Filter,
     pub(super) indexes: &'p [IndexDescription<'p>],
     pub(super) statistics: &'p dyn Statistics,
     pub(super) mode: Mode,
@@ -46,6 +49,10 @@ impl Planning<'_> {
         })
     }
 
+    pub(super) fn asked(&self) -> Asked<'_> {
+        Asked { query: self.query, mode: self.mode }
+    }
+
     /// Whether the order of strings in an index is the query's.
     fn same_collation(&self, index: &IndexDescription<'_>) -> bool {
         match (index.collation, &self.query.collation) {
@@ -60,7 +67,7 @@ impl Planning<'_> {
     /// # Errors
     /// Those of weighing the branches of a disjunction.
     pub(super) fn candidates(&self) -> Result<Vec<Plan>> {
-        let mut sources = self.sources(&self.query.filter)?;
+        let mut sources = self.sources(self.filter)?;
         let gives_order = sources.iter().any(|source| source.sorted);
         if let Some(sort) = &self.query.sort
             && !gives_order
@@ -70,7 +77,7 @@ impl Planning<'_> {
                 if (index.sparse || index.partial.is_some()) && self.hinted.is_none() {
                     continue;
                 }
-                let access = whole_index(position, index, self.query, conjuncts(&self.query.filter));
+                let access = whole_index(position, index, self.asked(), conjuncts(self.filter));
                 if let Some(Provided::Scan(direction)) = provided(&access, index, sort, self.same_collation(index)) {
                     sources.push(self.scan(access, direction, true));
                 }
@@ -86,17 +93,35 @@ impl Planning<'_> {
                     "No query solutions: a wildcard index holds only some of what is asked for",
                 ));
             }
-            let access = whole_index(hinted, index, self.query, conjuncts(&self.query.filter));
+            let access = whole_index(hinted, index, self.asked(), conjuncts(self.filter));
             sources.push(self.scan(access, ScanDirection::Forward, self.query.sort.is_none()));
         }
-        if self.mode == Mode::Bindery && self.hinted.is_none() {
-            sources.extend(super::intersect::sources(self, &sources));
-        }
-        let unbounded = sources.is_empty() || (self.mode == Mode::Bindery && self.hinted.is_none());
-        if unbounded {
+        if sources.is_empty() {
             sources.push(collection_scan(self.query, ScanDirection::Forward));
+        } else if self.mode == Mode::Bindery && self.hinted.is_none() {
+            sources.extend(super::intersect::sources(self, &sources));
+            if self.all_look_at_everything(&sources) {
+                sources.push(collection_scan(self.query, ScanDirection::Forward));
+            }
         }
         Ok(sources.into_iter().map(|source| finish(self, source)).collect())
+    }
+
+    /// Whether each of these will fetch every document: then the collection is better scanned without an index. Where
+    /// an index gives an order or stops early, or bounds leave it open how much they leave out, it is not certain.
+    fn all_look_at_everything(&self, sources: &[Source]) -> bool {
+        let documents = self.statistics.documents();
+        let all = |source: &Source| match (&source.plan, &source.access) {
+            (Plan::IndexScan(scan), Some(access)) => {
+                access.is_one_stretch()
+                    && scan.filter.is_none()
+                    && (self.query.sort.is_none() || !source.sorted)
+                    && self.statistics.entries_within(scan.index, &scan.bounds) >= documents
+                    && !self.indexes[scan.index].is_multikey
+            }
+            _ => false,
+        };
+        self.query.limit.is_none() && sources.iter().all(all)
     }
 
     /// The ways to find the documents that match a filter by indexes.
@@ -115,8 +140,12 @@ impl Planning<'_> {
         }
         for (position, conjunct) in conjuncts.iter().enumerate() {
             if let Filter::Or(branches) = conjunct {
-                let rest: Vec<Filter> =
-                    conjuncts.iter().enumerate().filter(|(n, _)| *n != position).map(|(_, c)| c.clone()).collect();
+                let rest: Vec<Filter> = conjuncts
+                    .iter()
+                    .enumerate()
+                    .filter(|(n, c)| *n != position && !is_implied(c))
+                    .map(|(_, c)| c.clone())
+                    .collect();
                 sources.extend(self.disjunction(branches, &rest)?);
             }
         }
@@ -135,9 +164,9 @@ impl Planning<'_> {
                 continue;
             }
             if index.key.iter().any(|e| e.key.ends_with(b"$**")) {
-                all.extend(super::wildcard::accesses(position, index, self.query, conjuncts, predicates));
+                all.extend(super::wildcard::accesses(position, index, self.asked(), conjuncts, predicates));
             } else {
-                all.extend(accesses(position, index, self.query, conjuncts, predicates));
+                all.extend(accesses(position, index, self.asked(), conjuncts, predicates));
             }
         }
         all
@@ -152,6 +181,7 @@ impl Planning<'_> {
         match provided(&access, index, sort, self.same_collation(index)) {
             None => self.scan(access, ScanDirection::Forward, false),
             Some(Provided::Scan(direction)) => self.scan(access, direction, true),
+            Some(Provided::Merge(..)) if index.is_clustered => self.scan(access, ScanDirection::Forward, false),
             Some(Provided::Merge(parts, direction)) => {
                 let inputs = parts.iter().map(|part| self.scan(part.clone(), direction, true).plan).collect();
                 let plan = Plan::SortMerge { inputs, order: Arc::clone(sort) };
@@ -162,6 +192,9 @@ impl Planning<'_> {
 
     fn scan(&self, access: Access, direction: ScanDirection, sorted: bool) -> Source {
         let index = &self.indexes[access.index];
+        if index.is_clustered {
+            return clustered_scan(access, direction, sorted);
+        }
         let plan = Plan::IndexScan(IndexScan {
             index: access.index,
             bounds: access.index_bounds(),
@@ -188,9 +221,14 @@ impl Planning<'_> {
             }
         }
         let residual = super::access::conjunction(rest);
-        if let Some(merged) = self.merge_leaves(&parts) {
+        let clustered = parts.iter().any(|part| part.is_collection);
+        if let Some(merged) = self.merge_leaves(&parts).filter(|_| !clustered || residual.is_none()) {
             let sorted = self.query.sort.is_none();
             return Ok(Some(Source { residual, sorted: sorted || merged.sorted, ..merged }));
+        }
+        // What scans the collection gives documents, which are not looked up again.
+        if clustered {
+            return Ok(None);
         }
         let order = self.query.sort.as_ref().filter(|_| parts.iter().all(|part| part.sorted));
         let sorted = order.is_some() || self.query.sort.is_none();
@@ -244,6 +282,20 @@ pub(super) fn collection_scan(query: &Query, direction: ScanDirection) -> Source
         access: None,
         is_collection: true,
     }
+}
+
+/// A stretch of a clustered collection, or all of it in one direction or the other.
+fn clustered_scan(mut access: Access, direction: ScanDirection, sorted: bool) -> Source {
+    access.residual.append(&mut access.key_filter);
+    let filter = access.residual();
+    let plan = if access.is_bounded {
+        let (index, bounds) = (access.index, access.index_bounds());
+        let scan = IndexScan { index, bounds, direction, filter: None, dedupe: false };
+        Plan::ClusteredScan { scan, filter }
+    } else {
+        Plan::CollectionScan { filter, direction }
+    };
+    Source { plan, residual: None, sorted, access: Some(access), is_collection: true }
 }
 
 /// A source that gives documents.

@@ -5,6 +5,7 @@ use bindery_document::{Doc, DocBuf, Error, Result, Value, code, order};
 use super::bounds::IndexBounds;
 use super::candidates::{Planning, Source, collection_scan};
 use super::finish::finish;
+use super::implied::with_implied;
 use super::{
     Candidate, Hint, IndexDescription, IndexScan, Mode, Plan, Planned, Purpose, Query, ScanDirection, Statistics,
 };
@@ -21,7 +22,9 @@ pub fn plan(
     statistics: &dyn Statistics,
     mode: Mode,
 ) -> Result<Planned> {
-    let mut planning = Planning { query, indexes, statistics, mode, hinted: None };
+    let implied = with_implied(&query.filter, &[]);
+    let filter = implied.as_ref().unwrap_or(&query.filter);
+    let mut planning = Planning { query, filter, indexes, statistics, mode, hinted: None };
     let only = |winner| Ok(Planned { winner, rejected: Vec::new() });
     if query.min.is_some() || query.max.is_some() {
         return only(limited(&planning)?);
@@ -75,7 +78,7 @@ fn find(hint: &Hint, indexes: &[IndexDescription<'_>]) -> Result<usize> {
 /// `{_id: value}` alone is a look-up.
 fn id_lookup(planning: &Planning<'_>) -> Option<Plan> {
     let query = planning.query;
-    let index = planning.indexes.iter().position(|index| index.is_id)?;
+    let index = planning.indexes.iter().position(|index| index.is_id && !index.is_clustered)?;
     if planning.hinted.is_some_and(|hinted| hinted != index)
         || query.return_key
         || query.skip > 0

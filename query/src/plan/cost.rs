@@ -13,6 +13,8 @@ const SCANNED: f64 = 0.35;
 const FETCHED: f64 = 1.0;
 /// Adding a record id to a set.
 const SET: f64 = 0.1;
+/// Making a set of an input's record ids, however few; without it sets would be made where they spare next to nothing.
+const SET_UP: f64 = 4.0;
 /// Comparing two sort keys.
 const COMPARED: f64 = 0.05;
 /// Starting a scan.
@@ -39,6 +41,10 @@ fn estimate(plan: &Plan, statistics: &dyn Statistics) -> Estimate {
             let documents = statistics.documents() as f64;
             Estimate { cost: documents * SCANNED, results: documents, blocks: false }
         }
+        Plan::ClusteredScan { scan, .. } => {
+            let documents = statistics.entries_within(scan.index, &scan.bounds) as f64;
+            Estimate { cost: SEEK + documents * SCANNED, results: documents, blocks: false }
+        }
         Plan::IdLookup { .. } => Estimate { cost: SEEK, results: 1.0, blocks: false },
         Plan::IndexScan(scan) | Plan::CountScan(scan) | Plan::DistinctScan { scan, .. } => {
             let entries = statistics.entries_within(scan.index, &scan.bounds) as f64;
@@ -61,7 +67,7 @@ fn estimate(plan: &Plan, statistics: &dyn Statistics) -> Estimate {
             let documents = (statistics.documents() as f64).max(1.0);
             // As if the sets were independent of each other.
             let results = inputs.iter().fold(documents, |left, input| left * (input.results / documents).min(1.0));
-            let cost = inputs.iter().map(|input| input.cost + input.results * SET).sum();
+            let cost = inputs.iter().map(|input| SET_UP + input.cost + input.results * SET).sum();
             Estimate { cost, results, blocks: true }
         }
         Plan::Sort { input, limit, .. } => {

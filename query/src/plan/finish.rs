@@ -57,7 +57,8 @@ pub(super) fn finish(planning: &Planning<'_>, source: Source) -> Plan {
 
 /// Whether the keys that a source gives hold all that the sort looks at.
 fn keys_hold_order(planning: &Planning<'_>, source: &Source) -> bool {
-    let Some((access, sort)) = source.access.as_ref().zip(planning.query.sort.as_ref()) else { return false };
+    let access = source.access.as_ref().filter(|_| !source.is_collection);
+    let Some((access, sort)) = access.zip(planning.query.sort.as_ref()) else { return false };
     let index = &planning.indexes[access.index];
     let is_plain = index.collation.is_none() && !index.key.iter().any(|e| e.value().as_str().is_some());
     let holds = |path: &str| access.fields.iter().any(|(field, _)| field == path);
@@ -81,7 +82,8 @@ fn keeps_sort(shape: Option<&Shape>, sort: Option<&std::sync::Arc<crate::sort::S
 /// Whether index keys hold all that is asked for, so that no document is needed.
 fn covers(planning: &Planning<'_>, source: &Source) -> bool {
     let query = planning.query;
-    let Some(access) = source.access.as_ref().filter(|_| source.residual.is_none()) else { return false };
+    let from_keys = !source.is_collection && source.residual.is_none();
+    let Some(access) = source.access.as_ref().filter(|_| from_keys) else { return false };
     let index = &planning.indexes[access.index];
     let holds = |path: &str| {
         let is_plain = |value: bindery_document::Value<'_>| value.kind() != Kind::String;

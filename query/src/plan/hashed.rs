@@ -10,7 +10,8 @@ use crate::filter::{Compare, CompareOp, Filter};
 /// The hashes of the values that a predicate asks for; `None` for what is no equality.
 pub(super) fn bounds(filter: &Filter, field: Field<'_>) -> Option<(Vec<Interval>, Tightness)> {
     let values: Vec<&OwnedValue> = match filter {
-        Filter::Compare(Compare { op: CompareOp::Eq, operand, .. }) => vec![operand],
+        Filter::Compare(Compare { op: CompareOp::Eq, operand, .. })
+        | Filter::ExprCompare(Compare { op: CompareOp::Eq, operand, .. }) => vec![operand],
         Filter::In(test) if test.regexes.is_empty() => test.values.iter().collect(),
         _ => return None,
     };

@@ -11,7 +11,7 @@ use crate::filter::Filter;
 
 /// The intersection of the most selective access for each conjunct, if there are two or more.
 pub(super) fn sources(planning: &Planning<'_>, singles: &[Source]) -> Vec<Source> {
-    let all = conjuncts(&planning.query.filter);
+    let all = conjuncts(planning.filter);
     if all.len() < 2 || singles.is_empty() || planning.query.sort.is_some() && planning.query.limit.is_some() {
         return Vec::new();
     }
@@ -20,7 +20,11 @@ pub(super) fn sources(planning: &Planning<'_>, singles: &[Source]) -> Vec<Source
     for conjunct in all {
         let alone = std::slice::from_ref(conjunct);
         let accesses = planning.all_accesses(alone, &predicates(alone));
-        let best = accesses.into_iter().filter(|a| a.is_bounded).map(|a| (entries(&a), a)).min_by_key(|(n, _)| *n);
+        let best = accesses
+            .into_iter()
+            .filter(|a| a.is_bounded && !planning.indexes[a.index].is_clustered)
+            .map(|a| (entries(&a), a))
+            .min_by_key(|(n, _)| *n);
         chosen.extend(best);
     }
     if chosen.len() < 2 {
@@ -47,6 +51,7 @@ pub(super) fn sources(planning: &Planning<'_>, singles: &[Source]) -> Vec<Source
         .collect();
     let residual: Vec<Filter> = all
         .iter()
+        .filter(|conjunct| !super::implied::is_implied(conjunct))
         .filter(|conjunct| !chosen.iter().any(|(_, a)| a.residual.is_empty() && serves(planning, a, conjunct)))
         .cloned()
         .collect();

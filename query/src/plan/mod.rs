@@ -12,6 +12,7 @@ mod choose;
 mod cost;
 mod finish;
 mod hashed;
+mod implied;
 mod intersect;
 mod interval;
 mod node;
@@ -30,6 +31,7 @@ use bindery_index::keygen::{MultikeyPaths, WildcardProjection};
 
 pub use bounds::{FieldBounds, IndexBounds, Interval};
 pub use choose::plan;
+pub use implied::with_implied;
 pub use node::{IndexScan, Plan, ProjectionKind, ScanDirection, Shape};
 
 use crate::collation::Collation;
@@ -114,6 +116,8 @@ pub struct IndexDescription<'a> {
     pub is_multikey: bool,
     /// Whether it is the index on `_id`.
     pub is_id: bool,
+    /// Whether it is what a clustered collection is kept in the order of: its entries are the documents' places.
+    pub is_clustered: bool,
     /// Whether two documents may not share a key.
     pub unique: bool,
     /// Whether documents without any of the fields are left out.

@@ -34,6 +34,14 @@ pub enum Plan {
         /// Which way.
         direction: ScanDirection,
     },
+    /// CLUSTERED_IXSCAN: the documents of a clustered collection whose `_id`s are within bounds, as far as they match.
+    /// The index it is kept in the order of is where the documents are: there are no keys to examine besides.
+    ClusteredScan {
+        /// The stretch of `_id`s.
+        scan: IndexScan,
+        /// What documents must match.
+        filter: Option<Arc<Filter>>,
+    },
     /// IDHACK: the document with this `_id`.
     IdLookup {
         /// The `_id`.

@@ -6,6 +6,7 @@
 
 use bindery_document::{Kind, OwnedValue, Value, doc};
 
+use super::Mode;
 use super::bounds::Interval;
 use super::interval::{Axis, between, whole};
 use crate::filter::{Compare, CompareOp, Filter, Membership, RegexTest, TypeTest};
@@ -34,12 +35,17 @@ pub(super) struct Field<'a> {
     pub(super) is_alone: bool,
     /// Whether the index orders strings as the query does.
     pub(super) same_collation: bool,
+    /// Whose plans are wanted.
+    pub(super) mode: Mode,
+    /// Whether a part of the path is a number, which may be a position or a name.
+    pub(super) is_positional: bool,
 }
 
 /// The intervals of a predicate, ascending; `None` if no index can serve it.
 pub(super) fn bounds(filter: &Filter, field: Field<'_>) -> Option<(Vec<Interval>, Tightness)> {
     match filter {
         Filter::Compare(test) => compare(test, field),
+        Filter::ExprCompare(test) => expr_compare(test, field),
         Filter::In(test) => membership(test, field),
         Filter::Regex(test) => field.same_collation_or_none().then(|| regex(test)),
         Filter::Exists(_) => {
@@ -91,7 +97,7 @@ fn compare(test: &Compare, field: Field<'_>) -> Option<(Vec<Interval>, Tightness
         },
         _ if test.op == CompareOp::Eq => Some(equality(&test.operand, field)),
         Value::Array(_) => Some((whole(), Tightness::Document)),
-        Value::MinKey | Value::MaxKey => Some(extreme(test.op, operand)),
+        Value::MinKey | Value::MaxKey => Some(extreme(test.op, operand, field)),
         Value::Double(d) if d.is_nan() => Some(not_a_number(test.op)),
         Value::Decimal128(d) if d.is_nan() => Some(not_a_number(test.op)),
         _ => {
@@ -110,6 +116,28 @@ fn compare(test: &Compare, field: Field<'_>) -> Option<(Vec<Interval>, Tightness
     }
 }
 
+/// A comparison inside `$expr`: over all types, and of values as they are, which keys of an array's elements do not tell.
+fn expr_compare(test: &Compare, field: Field<'_>) -> Option<(Vec<Interval>, Tightness)> {
+    let operand = test.operand.value();
+    if field.multikey || !field.orders(&operand) {
+        return None;
+    }
+    let is_null = matches!(operand, Value::Null);
+    let interval = match test.op {
+        CompareOp::Eq if is_null => {
+            let points = [Value::Undefined, Value::Null].map(|value| Interval::point(OwnedValue::new(value)));
+            return Some((points.to_vec(), Tightness::Document));
+        }
+        CompareOp::Eq => between(operand, true, operand, true),
+        // A missing value is less than null, and its key is null.
+        CompareOp::Lt => between(Value::MinKey, true, operand, is_null),
+        CompareOp::Lte => between(Value::MinKey, true, operand, true),
+        CompareOp::Gt => between(operand, false, Value::MaxKey, true),
+        CompareOp::Gte => between(operand, true, Value::MaxKey, true),
+    };
+    Some((field.axis.unite(vec![interval]), Tightness::Document))
+}
+
 /// One value; an array is looked for whole and by its first element, since keys hold elements.
 fn equality(operand: &OwnedValue, field: Field<'_>) -> (Vec<Interval>, Tightness) {
     match operand.value() {
@@ -124,18 +152,24 @@ fn equality(operand: &OwnedValue, field: Field<'_>) -> (Vec<Interval>, Tightness
 
 /// Null, which the key of a missing value is too; undefined, which the key of an empty array is.
 fn nulls(field: Field<'_>) -> Option<(Vec<Interval>, Tightness)> {
-    if field.sparse {
+    // A number is a position in an array and a name of its elements' fields. Where it is the one, the other is missing,
+    // but has no key of its own: the server's answer then depends on whether it uses the index.
+    let is_hidden = field.is_positional && field.multikey && field.mode == Mode::Bindery;
+    if field.sparse || is_hidden {
         return None;
     }
     let points = [Value::Undefined, Value::Null].map(|value| Interval::point(OwnedValue::new(value)));
     Some((points.to_vec(), Tightness::Document))
 }
 
-fn extreme(op: CompareOp, operand: Value<'_>) -> (Vec<Interval>, Tightness) {
+fn extreme(op: CompareOp, operand: Value<'_>, field: Field<'_>) -> (Vec<Interval>, Tightness) {
+    // An array whose only element is the extreme is not the extreme itself.
+    let takes_all = matches!((op, operand), (CompareOp::Lt, Value::MaxKey) | (CompareOp::Gt, Value::MinKey));
+    let inclusive = field.multikey && takes_all;
     let interval = match op {
-        CompareOp::Lt => between(Value::MinKey, true, operand, false),
+        CompareOp::Lt => between(Value::MinKey, true, operand, inclusive),
         CompareOp::Lte => between(Value::MinKey, true, operand, true),
-        CompareOp::Gt => between(operand, false, Value::MaxKey, true),
+        CompareOp::Gt => between(operand, inclusive, Value::MaxKey, true),
         CompareOp::Gte => between(operand, true, Value::MaxKey, true),
         CompareOp::Eq => between(operand, true, operand, true),
     };

@@ -2,69 +2,109 @@
 
 use bindery_document::Kind;
 
-use super::access::{conjuncts, predicates, whole_index};
+use super::access::{Access, conjuncts, is_whole, predicates, whole_index};
 use super::candidates::Planning;
-use super::{IndexScan, Interval, Mode, Plan, ScanDirection};
-use crate::filter::Filter;
+use super::{IndexDescription, IndexScan, Interval, Plan, ScanDirection};
+use crate::filter::{CompareOp, Filter};
 
-/// A count that is the number of entries in one stretch of an index.
+/// A count that is the number of entries in one stretch of an index, or in two of them for null. Skip and limit are
+/// taken off the number.
 pub(super) fn count(planning: &Planning<'_>) -> Option<Plan> {
-    let query = planning.query;
-    if query.skip > 0 || query.limit.is_some() || *query.filter == Filter::AlwaysTrue {
+    if *planning.filter == Filter::AlwaysTrue {
         return None;
     }
-    let all = conjuncts(&query.filter);
-    for access in planning.all_accesses(all, &predicates(all)) {
+    let all = conjuncts(planning.filter);
+    planning.all_accesses(all, &predicates(all)).into_iter().find_map(|access| {
         let index = &planning.indexes[access.index];
-        let is_wildcard = index.key.iter().any(|e| e.key.ends_with(b"$**"));
-        let leading = access.fields.iter().take_while(|(_, i)| matches!(i.as_slice(), [one] if one.is_point())).count();
-        let is_whole = |intervals: &[Interval]| matches!(intervals, [one] if one.start.kind() == Kind::MinKey && one.end.kind() == Kind::MaxKey);
-        let contiguous =
-            access.fields.iter().skip(leading).enumerate().all(|(n, (_, i))| (n == 0 && i.len() == 1) || is_whole(i));
-        // An array has several entries in a range, but only one for each value.
-        let once = !index.is_multikey || leading == access.fields.len();
-        if access.residual.is_empty() && access.key_filter.is_empty() && contiguous && once && !is_wildcard {
-            return Some(Plan::CountScan(IndexScan {
-                index: access.index,
-                bounds: access.index_bounds(),
-                direction: ScanDirection::Forward,
-                filter: None,
-                dedupe: false,
-            }));
+        if index.key.iter().any(|e| e.key.ends_with(b"$**")) || !access.key_filter.is_empty() {
+            return None;
         }
+        let stretches = match access.residual.as_slice() {
+            [] => vec![access],
+            [Filter::Compare(test)] if test.op == CompareOp::Eq => of_null(&access, index, test.path.as_str())?,
+            _ => return None,
+        };
+        let scans: Option<Vec<Plan>> = stretches.iter().map(|access| count_scan(access, index)).collect();
+        let mut scans = scans?;
+        if scans.len() == 1 { scans.pop() } else { Some(Plan::Or { inputs: scans }) }
+    })
+}
+
+fn count_scan(access: &Access, index: &IndexDescription<'_>) -> Option<Plan> {
+    let leading = access.fields.iter().take_while(|(_, intervals)| is_point(intervals)).count();
+    let contiguous =
+        access.fields.iter().skip(leading).enumerate().all(|(n, (_, i))| (n == 0 && i.len() == 1) || is_whole(i));
+    // An array has several entries in a range, but only one for each value.
+    let once = !index.is_multikey || leading == access.fields.len();
+    (contiguous && once).then(|| {
+        Plan::CountScan(IndexScan {
+            index: access.index,
+            bounds: access.index_bounds(),
+            direction: ScanDirection::Forward,
+            filter: None,
+            dedupe: false,
+        })
+    })
+}
+
+/// The stretches of null and of undefined, if having such a key is all that a test for null asks: null and what is
+/// missing need not be told apart to be counted, but an array would have to be looked at.
+fn of_null(access: &Access, index: &IndexDescription<'_>, path: &str) -> Option<Vec<Access>> {
+    let field = access.fields.iter().position(|(field, _)| field == path)?;
+    let has_text = index.key.iter().any(|e| e.value().as_str().is_some());
+    if access.multikey.iter().any(|multikey| *multikey) || has_text {
+        return None;
     }
-    None
+    let intervals = &access.fields[field].1;
+    if !intervals
+        .iter()
+        .all(|interval| interval.is_point() && matches!(interval.start.kind(), Kind::Null | Kind::Undefined))
+    {
+        return None;
+    }
+    let alone = |interval: &Interval| {
+        let mut part = access.clone();
+        part.fields[field].1 = vec![interval.clone()];
+        part
+    };
+    Some(intervals.iter().map(alone).collect())
+}
+
+fn is_point(intervals: &[Interval]) -> bool {
+    matches!(intervals, [one] if one.is_point())
 }
 
 /// Distinct values of a path that an index starts with, or has behind fields bound to one value.
+///
+/// As on the server the values are those of the keys, which is not quite the same: what is missing has the key null,
+/// and an empty array the key undefined.
 pub(super) fn distinct(planning: &Planning<'_>, path: &str) -> Option<Plan> {
     let query = planning.query;
-    let all = conjuncts(&query.filter);
+    let all = conjuncts(planning.filter);
     let predicates = predicates(all);
     let mut accesses = planning.all_accesses(all, &predicates);
     if all.is_empty() {
-        for (position, index) in planning.indexes.iter().enumerate() {
-            let starts = index.key.first().is_some_and(|e| e.key_str() == path);
-            if starts && !index.sparse && index.partial.is_none() && !index.hidden {
-                accesses.push(whole_index(position, index, query, all));
-            }
-        }
+        // The index with the fewest fields, be it sparse.
+        let starts = |index: &IndexDescription<'_>| index.key.first().is_some_and(|e| e.key_str() == path);
+        let fitting = planning.indexes.iter().enumerate();
+        let fitting = fitting.filter(|(_, index)| starts(index) && index.partial.is_none() && !index.hidden);
+        let shortest = fitting.min_by_key(|(_, index)| index.key.count());
+        accesses.extend(shortest.map(|(position, index)| whole_index(position, index, planning.asked(), all)));
     }
     let has_number = path.split('.').any(|part| part.bytes().all(|b| b.is_ascii_digit()));
     accesses.into_iter().find_map(|access| {
         let index = &planning.indexes[access.index];
         let at = access.fields.iter().position(|(field, _)| field == path)?;
         let is_plain = !index.key.iter().any(|e| e.value().as_str().is_some() || e.key.ends_with(b"$**"));
-        let bound = access.fields[..at].iter().all(|(_, i)| matches!(i.as_slice(), [one] if one.is_point()));
+        let bound = access.fields[..at].iter().all(|(_, intervals)| is_point(intervals));
         let exact = access.residual.is_empty() && access.key_filter.is_empty();
-        // An array's elements are its values only where the index was not bounded by them, and in the server's eyes
-        // only for paths without dots.
-        let arrays_fit =
-            !access.multikey[at] || (all.is_empty() && !path.contains('.') && planning.mode == Mode::MongoDb);
+        // An array's elements are its values only where the index was not bounded by them.
+        let arrays_fit = !access.multikey[at] || all.is_empty();
         if !is_plain
             || !bound
             || !exact
             || !arrays_fit
+            || index.is_clustered
             || index.collation.is_some()
             || query.collation.is_some()
             || has_number

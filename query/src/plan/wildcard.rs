@@ -5,18 +5,19 @@
 
 use bindery_document::{Kind, OwnedValue, Value};
 
-use super::access::{Access, Predicate};
+use super::access::{Access, Asked, Predicate};
 use super::bounds::Interval;
+use super::implied::is_implied;
 use super::interval::{Axis, whole};
 use super::predicate::{Field, Tightness, bounds};
-use super::{IndexDescription, Query};
-use crate::filter::Filter;
+use super::{IndexDescription, Mode, Purpose, Query};
+use crate::filter::{CompareOp, Filter};
 
 /// Every way in which a wildcard index can bound a conjunction: by one predicate each.
 pub(super) fn accesses(
     position: usize,
     index: &IndexDescription<'_>,
-    query: &Query,
+    Asked { query, mode }: Asked<'_>,
     conjuncts: &[Filter],
     predicates: &[Predicate<'_>],
 ) -> Vec<Access> {
@@ -24,12 +25,14 @@ pub(super) fn accesses(
     let mut done: Vec<&str> = Vec::new();
     for predicate in predicates {
         let path = predicate.path.as_str();
+        let is_whole = asks_for_whole(predicate.filter);
         let positions = path.split('.').filter(|part| is_number(part)).count();
         // Arrays within arrays are in the index as a whole: positions in them are found only by who insists.
         if positions > MAX_POSITIONS
             || (positions > 0 && query.hint.is_none())
             || !index.wildcard_projection.covers(path)
             || asks_for_objects(predicate.filter)
+            || (is_whole && !takes_missing_for_absent(predicate.filter, query, mode))
         {
             continue;
         }
@@ -44,7 +47,8 @@ pub(super) fn accesses(
             (Some(a), Some(b)) => a.spec() == b.spec(),
             _ => false,
         };
-        let field = Field { axis, multikey, sparse: true, is_alone: true, same_collation };
+        let field =
+            Field { axis, multikey, sparse: true, is_alone: true, same_collation, mode, is_positional: positions > 0 };
         let is_negation = matches!(predicate.filter, Filter::Not(_));
         let Some((intervals, tightness)) = bounds(predicate.filter, field).filter(|_| !is_negation) else { continue };
         let is_whole_conjunct = std::ptr::eq(&conjuncts[predicate.conjunct], predicate.filter);
@@ -61,11 +65,12 @@ pub(super) fn accesses(
             continue;
         }
         done.push(path);
+        let proves = is_whole && says_exists(predicate.filter) && is_whole_conjunct && variants.len() == 1;
         let mut residual = conjuncts.to_vec();
-        if exact {
+        if exact || proves {
             residual.remove(predicate.conjunct);
         }
-        let is_whole = matches!(predicate.filter, Filter::Exists(_));
+        residual.retain(|conjunct| !is_implied(conjunct));
         let values = if is_whole { whole() } else { intervals };
         found.push(Access {
             index: position,
@@ -115,16 +120,47 @@ fn paths(path: &str, values: &[Interval]) -> Vec<Interval> {
     intervals
 }
 
+/// Whether a predicate that takes everything may be answered by the index, which has no keys for what is missing. The
+/// server does so though missing values match, unless a sort lets it prefer another index; this planner only where it
+/// counts, which the server always does like that.
+fn takes_missing_for_absent(filter: &Filter, query: &Query, mode: Mode) -> bool {
+    matches!(filter, Filter::Exists(_))
+        || (query.sort.is_none() && (mode == Mode::MongoDb || query.purpose == Purpose::Count))
+}
+
+/// Whether the predicate takes whatever the path leads to, objects included.
+fn asks_for_whole(filter: &Filter) -> bool {
+    match filter {
+        Filter::Exists(_) => true,
+        Filter::Compare(test) => matches!(
+            (test.operand.kind(), test.op),
+            (Kind::MinKey, CompareOp::Gt | CompareOp::Gte) | (Kind::MaxKey, CompareOp::Lt | CompareOp::Lte)
+        ),
+        Filter::ExprCompare(test) => test.op != CompareOp::Eq,
+        _ => false,
+    }
+}
+
+/// Whether having a key is all that the predicate asks for.
+fn says_exists(filter: &Filter) -> bool {
+    match filter {
+        Filter::Exists(_) => true,
+        Filter::Compare(test) => matches!(test.op, CompareOp::Gte | CompareOp::Lte),
+        _ => false,
+    }
+}
+
 /// Whether the predicate asks for what a wildcard index does not hold: objects, and arrays as a whole.
 fn asks_for_objects(filter: &Filter) -> bool {
     let is_object = |value: &OwnedValue| match value.value() {
         Value::Document(_) => true,
         Value::Array(array) => !array.is_empty(),
-        Value::Null | Value::Undefined | Value::MinKey | Value::MaxKey => true,
+        Value::Null | Value::Undefined => true,
         _ => false,
     };
     match filter {
         Filter::Compare(test) => is_object(&test.operand),
+        Filter::ExprCompare(test) => test.op == CompareOp::Eq && is_object(&test.operand),
         Filter::In(test) => test.values.iter().any(is_object),
         Filter::Type(_) | Filter::ElemMatchValue(_) => true,
         _ => false,

@@ -220,6 +220,18 @@ impl Projection {
         paths
     }
 
+    /// The top-level fields that are another top-level field under a new name: new and old name.
+    pub fn renames(&self) -> Vec<(&str, &str)> {
+        let renamed = self.root.children.iter().filter_map(|(name, child)| match child {
+            Child::Computed(expression) => match expression.as_field_path() {
+                Some([old]) => Some((&**name, &**old)),
+                _ => None,
+            },
+            _ => None,
+        });
+        renamed.collect()
+    }
+
     /// What is read of the document; the whole of it for an exclusion.
     pub fn dependencies(&self) -> Dependencies {
         let mut dependencies = Dependencies::default();

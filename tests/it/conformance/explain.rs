@@ -58,6 +58,11 @@ impl PlanReport {
         self.count(|plan| plan.examined == Examined::Worse) + self.failures.len()
     }
 
+    /// The plans with index scans that print other bounds.
+    pub(super) fn other_bounds(&self) -> Vec<&str> {
+        self.plans.iter().filter(|plan| plan.same_bounds == Some(false)).map(|plan| &*plan.name).collect()
+    }
+
     /// The share of plans with index scans that print the same bounds, in percent.
     pub(super) fn same_bounds_percent(&self) -> f64 {
         let with_bounds = self.count(|plan| plan.same_bounds.is_some()) + self.failures.len();

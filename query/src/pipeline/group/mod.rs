@@ -30,6 +30,8 @@ pub struct Group {
     /// The fields, each with its accumulator.
     pub(super) fields: Vec<(Box<str>, Accumulator)>,
     collation: Option<Collation>,
+    /// The stage's argument, as `explain` shows it.
+    pub(super) written: DocBuf,
     /// Whether MongoDB's other engine would run it, whose error codes it then has.
     pub(super) is_pushed_down: bool,
 }
@@ -67,7 +69,8 @@ pub(super) fn parse(argument: Value<'_>, context: &mut ParseContext) -> Result<G
     let Some(id) = id else {
         return Err(Error::new(15955, "$group needs an '_id'"));
     };
-    Ok(Group { id, fields, collation: context.collation.clone(), is_pushed_down: false })
+    let written = DocBuf::from(spec);
+    Ok(Group { id, fields, collation: context.collation.clone(), written, is_pushed_down: false })
 }
 
 fn parse_id(value: Value<'_>, context: &mut ParseContext) -> Result<Id> {
@@ -89,9 +92,14 @@ fn parse_id(value: Value<'_>, context: &mut ParseContext) -> Result<Id> {
 }
 
 impl Group {
-    /// A group by one expression, for the stages that are made of one.
-    pub(super) fn new(id: Expression, fields: Vec<(Box<str>, Accumulator)>, collation: Option<Collation>) -> Group {
-        Group { id: Id::One(id), fields, collation, is_pushed_down: false }
+    /// A group by one expression, for the stages that are made of one; `written` is what a `$group` would say.
+    pub(super) fn new(
+        id: Expression,
+        fields: Vec<(Box<str>, Accumulator)>,
+        collation: Option<Collation>,
+        written: DocBuf,
+    ) -> Group {
+        Group { id: Id::One(id), fields, collation, written, is_pushed_down: false }
     }
 
     /// Whether any expression reads something of the documents.

@@ -33,6 +33,8 @@ pub struct SetWindowFields {
     /// The only path of the order, if it has one, and whether it is descending.
     sort_path: Option<(Box<[Box<str>]>, bool)>,
     outputs: Vec<(Box<[Box<str>]>, Function)>,
+    /// The stage's argument, as `explain` shows it.
+    pub(super) written: DocBuf,
 }
 
 /// An error in the stage's text.
@@ -95,7 +97,8 @@ pub(super) fn parse(argument: Value<'_>, context: &mut ParseContext) -> Result<S
         }
         outputs.push((path, function::parse(element.value(), place, context)?));
     }
-    Ok(SetWindowFields { partition_by, partition_order, order, sort_path, outputs })
+    let written = DocBuf::from(spec);
+    Ok(SetWindowFields { partition_by, partition_order, order, sort_path, outputs, written })
 }
 
 impl SetWindowFields {
