@@ -46,7 +46,7 @@ pub struct Component {
 }
 
 impl Component {
-    fn new(name: &str) -> Component {
+    pub(crate) fn new(name: &str) -> Component {
         let is_numeric = !name.is_empty() && name.bytes().all(|b| b.is_ascii_digit());
         let mut bytes = [0; 8];
         let n_bytes = name.len().min(8);
@@ -91,6 +91,17 @@ pub struct Reached<'a> {
     pub element: Option<Element<'a>>,
     /// The position in the outermost array that was entered implicitly, if one was.
     pub position: Option<u32>,
+}
+
+/// What a path leads to, if no array has a say in it.
+#[derive(Clone, Copy, Debug)]
+pub enum Plain<'a> {
+    /// Nothing.
+    Missing,
+    /// One value, which is no array.
+    Found(Element<'a>),
+    /// An array lies on the way or at the end.
+    Array,
 }
 
 impl Path {
@@ -164,6 +175,22 @@ impl Path {
         walk(&self.components, doc, leaf, None, visitor)
     }
 
+    /// What the path leads to where no array lies on the way or at its end.
+    #[inline]
+    pub fn find_plain<'a>(&self, mut doc: Doc<'a>) -> Plain<'a> {
+        let mut rest = &*self.components;
+        while let Some((component, after)) = rest.split_first() {
+            rest = after;
+            match find(doc, component) {
+                Some(element) if element.kind == Kind::Array => return Plain::Array,
+                Some(element) if rest.is_empty() => return Plain::Found(element),
+                Some(element) if element.kind == Kind::Document => doc = Doc::from_stored(element.bytes),
+                _ => break,
+            }
+        }
+        Plain::Missing
+    }
+
     /// Walks to everything the path leads to by `distinct`'s rules: the elements of an array at the end
     /// instead of the array; digits right after an array are a position; a field whose name contains the
     /// dots wins. Missing values are not reported.
@@ -184,36 +211,70 @@ impl fmt::Display for Path {
     }
 }
 
+/// An element whose key was read, and whose value was passed over without a look.
+pub(crate) struct Passed<'a> {
+    pub(crate) type_byte: u8,
+    pub(crate) key: &'a [u8],
+    pub(crate) bytes: &'a [u8],
+    /// The first eight bytes from the key on, little-endian, where there are so many.
+    word: Option<u64>,
+}
+
+impl Passed<'_> {
+    /// Whether the key is this name.
+    #[inline(always)]
+    pub(crate) fn is_named(&self, component: &Component) -> bool {
+        match self.word {
+            // With its closing zero, a short name is in the word as a whole.
+            Some(word) => {
+                word & component.mask == component.word
+                    && (component.name.len() < 8 || self.key == component.name.as_bytes())
+            }
+            None => self.key == component.name.as_bytes(),
+        }
+    }
+}
+
+/// Passes over the first of these elements. Most keys, with their closing zero, fit the eight bytes that are
+/// read at once.
+#[inline(always)]
+pub(crate) fn pass_over<'a>(rest: &mut &'a [u8]) -> Option<Passed<'a>> {
+    let (&type_byte, after_type) = rest.split_first()?;
+    let (key_length, word) = match after_type.first_chunk::<8>() {
+        Some(chunk) => {
+            let word = u64::from_le_bytes(*chunk);
+            let zeros = zero_bytes(word);
+            let length = if zeros != 0 {
+                zeros.trailing_zeros() as usize / 8
+            } else {
+                8 + after_type[8..].iter().position(|&b| b == 0)?
+            };
+            (length, Some(word))
+        }
+        None => (after_type.iter().position(|&b| b == 0)?, None),
+    };
+    let value = after_type.get(key_length + 1..)?;
+    let (bytes, more) = value.split_at_checked(stored_size(type_byte, value)?)?;
+    *rest = more;
+    Some(Passed { type_byte, key: &after_type[..key_length], bytes, word })
+}
+
+/// The bytes of a document's elements.
+#[inline(always)]
+pub(crate) fn elements_of(doc: Doc<'_>) -> Option<&[u8]> {
+    let bytes = doc.as_bytes();
+    bytes.get(4..bytes.len().checked_sub(1)?)
+}
+
 /// The first element with this key.
-///
-/// Passes over the others without looking at their values. Most keys, with their closing zero, fit the
-/// eight bytes that are read at once.
 #[inline]
 fn find<'a>(doc: Doc<'a>, component: &Component) -> Option<Element<'a>> {
-    let bytes = doc.as_bytes();
-    let mut rest = bytes.get(4..bytes.len().checked_sub(1)?)?;
+    let mut rest = elements_of(doc)?;
     loop {
-        let (&type_byte, after_type) = rest.split_first()?;
-        let (key_length, may_match) = match after_type.first_chunk::<8>() {
-            Some(chunk) => {
-                let word = u64::from_le_bytes(*chunk);
-                let zeros = zero_bytes(word);
-                let length = if zeros != 0 {
-                    zeros.trailing_zeros() as usize / 8
-                } else {
-                    8 + after_type[8..].iter().position(|&b| b == 0)?
-                };
-                (length, word & component.mask == component.word)
-            }
-            None => (after_type.iter().position(|&b| b == 0)?, true),
-        };
-        let value = after_type.get(key_length + 1..)?;
-        let size = stored_size(type_byte, value)?;
-        if may_match && after_type[..key_length] == *component.name.as_bytes() {
-            let kind = Kind::from_byte(type_byte)?;
-            return Some(Element { key: &after_type[..key_length], kind, bytes: value.get(..size)? });
+        let passed = pass_over(&mut rest)?;
+        if passed.is_named(component) {
+            return Some(Element { key: passed.key, kind: Kind::from_byte(passed.type_byte)?, bytes: passed.bytes });
         }
-        rest = value.get(size..)?;
     }
 }
 
@@ -405,6 +466,23 @@ mod tests {
         assert!(extracted(doc! {"a": [[{"b": 1}]]}, "a.b").is_empty());
         assert!(extracted(doc! {"a": []}, "a").is_empty());
         assert!(extracted(doc! {"b": 1}, "a").is_empty());
+    }
+
+    #[test]
+    fn plain_values_are_those_without_arrays() {
+        let found = |document: Document, path: &str| {
+            let document = DocBuf::from_bson(&document).expect("document");
+            match Path::parse(path).find_plain(document.doc()) {
+                Plain::Missing => "missing".to_owned(),
+                Plain::Array => "array".to_owned(),
+                Plain::Found(element) => bson_value(&element).into_relaxed_extjson().to_string(),
+            }
+        };
+        assert_eq!(found(doc! {"a": {"b": 5}}, "a.b"), "5");
+        assert_eq!(found(doc! {"a": {"b": 5}}, "a.b.c"), "missing");
+        assert_eq!(found(doc! {"a": {"b": 5}}, "a.c"), "missing");
+        assert_eq!(found(doc! {"a": {"long_name": [5]}}, "a.long_name"), "array");
+        assert_eq!(found(doc! {"a": []}, "a.b"), "array");
     }
 
     #[test]

@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use bindery_document::{Builder, Doc, Error, Result, code};
+use bindery_query::pipeline::Sink;
+use bindery_query::projection::Metadata;
 use parking_lot::Mutex;
 
 use crate::trace::Cx;
@@ -24,6 +26,10 @@ pub(crate) trait Rows: Send {
     fn advance(&mut self, cx: &mut Cx<'_>) -> Result<bool>;
     /// The document moved to.
     fn current(&self) -> Doc<'_>;
+    /// Hands over the documents that are left, until the sink takes no more.
+    fn drain(&mut self, cx: &mut Cx<'_>, sink: &mut Sink<'_>) -> Result<()> {
+        drain_singly(self, cx, sink)
+    }
     /// Whether documents may come after the end.
     fn stays_open(&self) -> bool {
         false
@@ -37,6 +43,16 @@ pub(crate) trait Rows: Send {
     }
     /// Sleeps until a document may have come, at its end, or the time has passed.
     fn wait(&self, _at_most: Duration) {}
+}
+
+/// Moves from document to document and hands each over.
+pub(crate) fn drain_singly(rows: &mut (impl Rows + ?Sized), cx: &mut Cx<'_>, sink: &mut Sink<'_>) -> Result<()> {
+    while rows.advance(cx)? {
+        if sink(rows.current(), Metadata::default())?.is_break() {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// Result documents that are there already.

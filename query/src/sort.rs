@@ -11,7 +11,8 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-use bindery_document::{Builder, Doc, Error, OwnedValue, Result, Value, code};
+use bindery_document::path::{Component, Plain};
+use bindery_document::{Builder, Doc, Error, OwnedValue, Path, Result, Value, code, order};
 use bindery_index::key::{self, Collator};
 use bindery_index::keygen::{KeyGenerator, KeyPattern, Keys};
 
@@ -52,6 +53,15 @@ pub struct Sort {
     generator: KeyGenerator,
     /// What of a document is seen; all of it without.
     view: Option<Arc<Projection>>,
+    /// How documents are told apart by their first field, where that needs no key.
+    lead: Option<Lead>,
+}
+
+/// The first field of an order whose other fields cannot refuse a document.
+#[derive(Clone, Debug)]
+struct Lead {
+    path: Path,
+    descending: bool,
 }
 
 /// One field of a sort.
@@ -107,7 +117,8 @@ impl Sort {
         if let Some(collation) = collation {
             generator = generator.collated(Arc::new(collator(collation.clone())));
         }
-        Ok(Sort { fields, generator, view: None })
+        let lead = collation.is_none().then(|| Lead::of(&fields)).flatten();
+        Ok(Sort { fields, generator, view: None, lead })
     }
 
     /// The fields.
@@ -132,6 +143,7 @@ impl Sort {
         };
         if kept.iter().any(|path| path.contains('.')) {
             self.view = Projection::including(paths.iter().map(String::as_str)).ok().map(Arc::new);
+            self.lead = None;
         }
         self
     }
@@ -177,6 +189,38 @@ impl Sort {
             }
             error
         })
+    }
+}
+
+impl Lead {
+    /// None where a document must be seen whole before it may be passed over: three fields can lead through
+    /// two arrays, and a number can be a position or a name, both of which are errors.
+    fn of(fields: &[SortField]) -> Option<Lead> {
+        let (first, others) = fields.split_first()?;
+        let is_plain = |field: &SortField| !Path::parse(&field.path).components().iter().any(Component::is_numeric);
+        let lead = Lead { path: Path::parse(&first.path), descending: first.descending };
+        (others.len() <= 1 && others.iter().all(is_plain)).then_some(lead)
+    }
+
+    /// Whether a document certainly comes after those with this value; equal values are told apart by keys.
+    #[inline]
+    fn is_beyond(&self, doc: Doc<'_>, bound: &Value<'_>) -> bool {
+        let value = match self.path.find_plain(doc) {
+            Plain::Found(element) => element.value(),
+            Plain::Missing => Value::Null,
+            Plain::Array => return false,
+        };
+        let beyond = if self.descending { Ordering::Less } else { Ordering::Greater };
+        order::compare(&value, bound) == beyond
+    }
+
+    /// The value of a document, if it needs no key.
+    fn value(&self, doc: Doc<'_>) -> Option<OwnedValue> {
+        match self.path.find_plain(doc) {
+            Plain::Found(element) => Some(OwnedValue::new(element.value())),
+            Plain::Missing => Some(OwnedValue::new(Value::Null)),
+            Plain::Array => None,
+        }
     }
 }
 
@@ -262,6 +306,8 @@ struct Ranked<T> {
     key: Box<[u8]>,
     came: u64,
     bytes: usize,
+    /// The document's value of the first field, where it is known.
+    first: Option<OwnedValue>,
     item: T,
 }
 
@@ -300,6 +346,42 @@ impl<T> Sorter<T> {
         if !self.wants(key) {
             return Ok(());
         }
+        self.insert(key, None, item, item_bytes)
+    }
+
+    /// Takes what `item` makes of a document, if that is among the first of the order; the document counts as the
+    /// item's size. Most documents are passed over by a look at their first field, without a key being made.
+    ///
+    /// # Errors
+    /// As [`Sort::key`] and [`Sorter::push`].
+    #[inline]
+    pub fn offer(&mut self, sort: &Sort, doc: Doc<'_>, keys: &mut Keys, item: impl FnOnce() -> T) -> Result<()> {
+        if let (Some(lead), Some(bound)) = (&sort.lead, self.bound())
+            && lead.is_beyond(doc, &bound.value())
+        {
+            return Ok(());
+        }
+        let key = sort.key(doc, keys)?;
+        if !self.wants(key) {
+            return Ok(());
+        }
+        let first = match &self.collected {
+            Collected::All { .. } => None,
+            Collected::Least { .. } => sort.lead.as_ref().and_then(|lead| lead.value(doc)),
+        };
+        self.insert(key, first, item(), doc.as_bytes().len())
+    }
+
+    /// The first field's value of the last document that is among the results so far, once there are enough.
+    #[inline]
+    fn bound(&self) -> Option<&OwnedValue> {
+        match &self.collected {
+            Collected::Least { k, heap, .. } if heap.len() >= *k => heap.peek()?.first.as_ref(),
+            _ => None,
+        }
+    }
+
+    fn insert(&mut self, key: &[u8], first: Option<OwnedValue>, item: T, item_bytes: usize) -> Result<()> {
         let bytes = key.len() + item_bytes;
         match &mut self.collected {
             Collected::All { keys, items } => {
@@ -313,7 +395,7 @@ impl<T> Sorter<T> {
                 {
                     self.memory.used_bytes -= dropped.bytes;
                 }
-                heap.push(Ranked { key: key.into(), came: *came, bytes, item });
+                heap.push(Ranked { key: key.into(), came: *came, bytes, first, item });
                 *came += 1;
             }
         }

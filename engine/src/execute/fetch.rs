@@ -6,7 +6,7 @@ use bindery_document::{Doc, OwnedValue, Result};
 use bindery_index::RecordId;
 use bindery_query::filter::Filter;
 
-use super::stage::{Stage, StageStats};
+use super::stage::{ResultSink, Stage, StageStats};
 use crate::collection::State;
 use crate::trace::Cx;
 
@@ -19,33 +19,58 @@ impl Fetch {
     pub(super) fn advance(&mut self, state: &State, stats: &mut StageStats, cx: &mut Cx<'_>) -> Result<bool> {
         while self.input.advance(state, cx)? {
             let Some(record_id) = self.input.record_id() else { continue };
-            if examine(state, record_id, self.filter.as_deref(), stats, cx)? {
+            if examine(state, record_id, self.filter.as_deref(), stats, cx)?.is_some() {
                 return Ok(true);
             }
             stats.works += 1;
         }
         Ok(false)
     }
+
+    /// Hands over the documents that are left, until the sink takes no more.
+    pub(super) fn drain(
+        &mut self,
+        state: &State,
+        stats: &mut StageStats,
+        cx: &mut Cx<'_>,
+        sink: &mut ResultSink<'_>,
+    ) -> Result<()> {
+        while self.input.advance(state, cx)? {
+            let Some(record_id) = self.input.record_id() else { continue };
+            stats.works += 1;
+            if let Some(document) = examine(state, record_id, self.filter.as_deref(), stats, cx)? {
+                stats.advanced += 1;
+                if sink(Some(record_id), document)?.is_break() {
+                    return Ok(());
+                }
+            }
+        }
+        stats.works += 1;
+        stats.is_eof = true;
+        Ok(())
+    }
 }
 
-/// Looks at a record, counted, and says whether it matches.
-pub(super) fn examine(
-    state: &State,
+/// Looks at a record, counted: its document, if it matches.
+pub(super) fn examine<'s>(
+    state: &'s State,
     record_id: RecordId,
     filter: Option<&Filter>,
     stats: &mut StageStats,
     cx: &mut Cx<'_>,
-) -> Result<bool> {
+) -> Result<Option<Doc<'s>>> {
     let Some(bytes) = state.records.get(record_id, &mut cx.visitor) else {
-        return Ok(false);
+        return Ok(None);
     };
     stats.docs_examined += 1;
     cx.work.docs_examined += 1;
     cx.work.doc_bytes += bytes.len() as u64;
-    match filter {
-        None => Ok(true),
-        Some(filter) => filter.matches_with(Doc::from_stored(bytes), cx.parameters),
-    }
+    let document = Doc::from_stored(bytes);
+    let matches = match filter {
+        None => true,
+        Some(filter) => filter.matches_with(document, cx.parameters)?,
+    };
+    Ok(matches.then_some(document))
 }
 
 pub(crate) struct IdLookup {
@@ -68,7 +93,7 @@ impl IdLookup {
         let Some(record_id) = self.found else { return Ok(false) };
         stats.keys_examined += 1;
         cx.work.keys_examined += 1;
-        examine(state, record_id, None, stats, cx)
+        Ok(examine(state, record_id, None, stats, cx)?.is_some())
     }
 
     pub(super) fn record_id(&self) -> Option<RecordId> {

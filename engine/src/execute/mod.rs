@@ -3,6 +3,7 @@
 //! ```text
 //! question   a command's arguments, compiled by the languages
 //! open       plan and build: Query -> Plan -> Stage
+//! probe      a field's value looked up again and again, for $lookup
 //! stage      the stages' common face; scan, index_scan (with key_range), fetch, combine, sort, shape, project
 //! rows       a running plan as the documents of a cursor
 //! tail       the documents of a cursor that waits for more
@@ -17,6 +18,7 @@ mod fetch;
 mod index_scan;
 mod key_range;
 mod open;
+mod probe;
 mod project;
 mod question;
 mod rows;

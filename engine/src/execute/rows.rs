@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use bindery_document::{Builder, Doc, DocBuf, Result, Value};
 use bindery_index::RecordId;
+use bindery_query::pipeline::Sink;
+use bindery_query::projection::Metadata;
 
 use super::open::{build, choose};
 use super::question::Question;
@@ -60,6 +62,13 @@ impl Rows for FindRows {
             *shown = builder.finish();
         }
         Ok(moved)
+    }
+
+    fn drain(&mut self, cx: &mut Cx<'_>, sink: &mut Sink<'_>) -> Result<()> {
+        if self.with_record_id.is_some() {
+            return crate::cursor::drain_singly(self, cx, sink);
+        }
+        self.stage.drain(&self.state, cx, &mut |_, document| sink(document, Metadata::default()))
     }
 
     fn current(&self) -> Doc<'_> {

@@ -13,7 +13,7 @@ use bindery_query::plan::{self, ScanDirection};
 
 use super::fetch::examine;
 use super::index_scan::{IndexScan, corrupt};
-use super::stage::StageStats;
+use super::stage::{ResultSink, StageStats, stored};
 use crate::collection::State;
 use crate::trace::Cx;
 
@@ -80,9 +80,9 @@ impl CollectionScan {
         match &mut self.cursor {
             Cursor::Records(cursor) if self.direction == ScanDirection::Forward => {
                 let record_id = &mut self.record_id;
-                scan(cursor, self.filter.as_deref(), stats, cx, |found| {
+                scan(cursor, self.filter.as_deref(), stats, cx, |found, _| {
                     *record_id = found;
-                    ControlFlow::Break(())
+                    Ok(ControlFlow::Break(()))
                 })
                 .map(|flow| flow.is_break())
             }
@@ -95,9 +95,9 @@ impl CollectionScan {
         let mut found = 0;
         match &mut self.cursor {
             Cursor::Records(cursor) if self.direction == ScanDirection::Forward => {
-                let count = |_| {
+                let count = |_, _: &[u8]| {
                     found += 1;
-                    ControlFlow::Continue(())
+                    Ok(ControlFlow::Continue(()))
                 };
                 let _ = scan(cursor, self.filter.as_deref(), stats, cx, count)?;
             }
@@ -108,6 +108,36 @@ impl CollectionScan {
             }
         }
         Ok(found)
+    }
+
+    /// Hands over the documents that are left, until the sink takes no more.
+    pub(super) fn drain(
+        &mut self,
+        state: &State,
+        stats: &mut StageStats,
+        cx: &mut Cx<'_>,
+        sink: &mut ResultSink<'_>,
+    ) -> Result<()> {
+        let mut given = 0;
+        let mut flow = ControlFlow::Continue(());
+        match &mut self.cursor {
+            Cursor::Records(cursor) if self.direction == ScanDirection::Forward => {
+                flow = scan(cursor, self.filter.as_deref(), stats, cx, |record_id, bytes| {
+                    given += 1;
+                    sink(Some(record_id), Doc::from_stored(bytes))
+                })?;
+            }
+            _ => {
+                while flow.is_continue() && self.advance_singly(state, stats, cx)? {
+                    given += 1;
+                    flow = sink(Some(self.record_id), stored(state, self.record_id))?;
+                }
+            }
+        }
+        stats.advanced += given;
+        stats.works += given + u64::from(flow.is_continue());
+        stats.is_eof = flow.is_continue();
+        Ok(())
     }
 
     /// Moves on in the other orders, where the store gives no runs.
@@ -152,7 +182,7 @@ impl ClusteredScan {
             if !moved {
                 return Ok(false);
             }
-            if examine(state, self.places.record_id(), self.filter.as_deref(), stats, cx)? {
+            if examine(state, self.places.record_id(), self.filter.as_deref(), stats, cx)?.is_some() {
                 return Ok(true);
             }
             stats.works += 1;
@@ -170,7 +200,7 @@ fn scan(
     filter: Option<&Filter>,
     stats: &mut StageStats,
     cx: &mut Cx<'_>,
-    mut on_match: impl FnMut(RecordId) -> ControlFlow<()>,
+    mut on_match: impl FnMut(RecordId, &[u8]) -> Result<ControlFlow<()>>,
 ) -> Result<ControlFlow<()>> {
     loop {
         let more = cx.step_ahead()?;
@@ -184,7 +214,7 @@ fn scan(
                 Ok(false) => continue,
                 Ok(true) => {
                     matched += 1;
-                    outcome = Ok(on_match(record_id));
+                    outcome = on_match(record_id, document);
                 }
                 Err(error) => outcome = Err(error),
             }

@@ -4,6 +4,7 @@
 //! index entries, if what comes after is made of them). The memory limit still counts documents, as the
 //! server does.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use bindery_document::Result;
@@ -57,6 +58,13 @@ impl Sort {
         let mut sorter = Sorter::new(limit, SORT_MEMORY_BYTES);
         let mut keys = Keys::new();
         let has_documents = gives_documents(&self.input);
+        if has_documents && !self.keep_keys {
+            self.input.drain(state, cx, &mut |record_id, document| {
+                stats.works += 1;
+                sorter.offer(&self.order, document, &mut keys, || Item { record_id, key: None })?;
+                Ok(ControlFlow::Continue(()))
+            })?;
+        }
         while self.input.advance(state, cx)? {
             stats.works += 1;
             let view = self.input.key().filter(|_| self.keep_keys);

@@ -4,6 +4,8 @@
 //! the key while it stands there. The state that is read is handed down with every call, so a cursor that
 //! outlives a command only needs to keep that one snapshot.
 
+use std::ops::ControlFlow;
+
 use bindery_document::{Doc, DocBuf, Result};
 use bindery_index::RecordId;
 use bindery_query::plan::Query;
@@ -77,6 +79,9 @@ pub(crate) struct KeyView<'a> {
     pub(crate) type_bits: &'a [u8],
 }
 
+/// Takes a result, its record (if it is one) and its document, and says whether it takes another.
+pub(crate) type ResultSink<'s> = dyn FnMut(Option<RecordId>, Doc<'_>) -> Result<ControlFlow<()>> + 's;
+
 impl Stage {
     pub(crate) fn new(node: Node) -> Stage {
         Stage { node, stats: StageStats::default() }
@@ -140,6 +145,25 @@ impl Stage {
             Node::CountScan(scan) => Some(scan.count.unwrap_or(0)),
             Node::Or(or) => or.inputs.iter().map(Stage::counted).sum(),
             _ => None,
+        }
+    }
+
+    /// Hands over the results that are left, until the sink takes no more; each document is looked up once.
+    pub(crate) fn drain(&mut self, state: &State, cx: &mut Cx<'_>, sink: &mut ResultSink<'_>) -> Result<()> {
+        if self.stats.is_eof {
+            return Ok(());
+        }
+        match &mut self.node {
+            Node::CollectionScan(scan) => scan.drain(state, &mut self.stats, cx, sink),
+            Node::Fetch(fetch) => fetch.drain(state, &mut self.stats, cx, sink),
+            _ => {
+                while self.advance(state, cx)? {
+                    if sink(self.record_id(), self.document(state))?.is_break() {
+                        break;
+                    }
+                }
+                Ok(())
+            }
         }
     }
 

@@ -7,14 +7,16 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use bindery_document::{Doc, OwnedValue, Result};
+use bindery_document::{Doc, OwnedValue, Path, Result};
 use bindery_index::Untraced;
 use bindery_query::filter::{CompareOp, Filter};
-use bindery_query::pipeline::{Foreign, Nothing, Stream};
+use bindery_query::pipeline::{Foreign, Nothing, Probe, Sink, Stream};
 use bindery_query::plan::{Purpose, Query, with_implied};
+use bindery_query::projection::Metadata;
 use parking_lot::Mutex;
 
 use super::open::{build, choose};
+use super::probe::IndexProbe;
 use super::rows::FindRows;
 use crate::command::Target;
 use crate::cursor::Rows;
@@ -93,6 +95,23 @@ impl Stream for PlanStream {
     fn current(&self) -> Doc<'_> {
         self.rows.current()
     }
+
+    fn drain(&mut self, sink: &mut Sink<'_>) -> Result<()> {
+        // What is recorded keeps its order with what the stages above read.
+        if self.trace.is_some() {
+            while self.advance()? {
+                if sink(self.current(), Metadata::default())?.is_break() {
+                    break;
+                }
+            }
+            return Ok(());
+        }
+        let mut untraced = Untraced;
+        let mut cx = Cx::new(&mut untraced);
+        cx.deadline = self.deadline;
+        cx.parameters = &self.parameters;
+        self.rows.drain(&mut cx, sink)
+    }
 }
 
 /// A pipeline's results as a cursor's rows.
@@ -138,6 +157,18 @@ pub(crate) struct Collections {
 }
 
 impl Foreign for Collections {
+    fn probe(&self, collection: &str, path: &Path) -> Option<Box<dyn Probe>> {
+        let probe = IndexProbe::new(
+            Arc::clone(&self.server),
+            &self.database,
+            collection,
+            path,
+            self.deadline,
+            self.trace.clone(),
+        );
+        Some(Box::new(probe))
+    }
+
     fn find(
         &self,
         collection: &str,

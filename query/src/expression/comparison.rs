@@ -104,7 +104,7 @@ fn condition<'a>(node: &'a Node, parameters: &[Option<OwnedValue>]) -> Condition
 fn known(node: &Node, parameters: &[Option<OwnedValue>]) -> Option<OwnedValue> {
     match node {
         Node::Constant(value) => value.clone(),
-        Node::Path(FieldPath { base: Base::Parameter(index), names }) => {
+        Node::Path(FieldPath { base: Base::Parameter(index), names, .. }) => {
             let value = parameters.get(*index)?.as_ref()?;
             walk(value.value(), names).get().map(OwnedValue::new)
         }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use bindery_document::FieldSet;
+
 use super::Node;
 use super::field_path::{Base, FieldPath};
 
@@ -26,11 +28,24 @@ impl Dependencies {
     }
 }
 
+/// Has the fields of the document that an expression reads found in one walk.
+pub(super) fn bind(node: &mut Node, fields: &mut FieldSet) {
+    match node {
+        Node::Constant(_) => {}
+        Node::Path(path) => path.bind(fields),
+        Node::Object(parts) => parts.iter_mut().for_each(|(_, value)| bind(value, fields)),
+        Node::Array(items) => items.iter_mut().for_each(|item| bind(item, fields)),
+        Node::Call { operands, .. } => operands.iter_mut().for_each(|operand| bind(operand, fields)),
+        Node::Named { operands, .. } => operands.iter_mut().flatten().for_each(|operand| bind(operand, fields)),
+        Node::Operator(operator) => operator.operands_mut().into_iter().for_each(|operand| bind(operand, fields)),
+    }
+}
+
 pub(super) fn collect(node: &Node, into: &mut Dependencies) {
     match node {
         Node::Constant(_) => {}
-        Node::Path(FieldPath { base: Base::Root, names }) if names.is_empty() => into.whole_document = true,
-        Node::Path(FieldPath { base: Base::Root, names }) => {
+        Node::Path(FieldPath { base: Base::Root, names, .. }) if names.is_empty() => into.whole_document = true,
+        Node::Path(FieldPath { base: Base::Root, names, .. }) => {
             into.paths.insert(names.join("."));
         }
         // What a variable holds was counted where it is bound.

@@ -4,7 +4,7 @@
 //! leaving out those without. Numbers in a path are field names, and arrays inside arrays are not
 //! entered. (MongoDB's manual, "Field Paths"; finer points were asked of a real server.)
 
-use bindery_document::{Builder, Doc, Error, Result, Value, code};
+use bindery_document::{Builder, Doc, Error, FieldSet, Result, Value, code};
 
 use super::Val;
 use super::scope::{Address, Scope};
@@ -25,16 +25,44 @@ pub(crate) enum Base {
 pub(crate) struct FieldPath {
     pub(crate) base: Base,
     pub(crate) names: Box<[Box<str>]>,
+    /// The number of its first field among those that a stage finds in one walk; see
+    /// [`Expression::bind_fields`](super::Expression::bind_fields).
+    field: Option<usize>,
 }
 
 impl FieldPath {
+    pub(crate) fn new(base: Base, names: Box<[Box<str>]>) -> FieldPath {
+        FieldPath { base, names, field: None }
+    }
+
+    /// Has the first field found together with others.
+    pub(crate) fn bind(&mut self, fields: &mut FieldSet) {
+        if let (Base::Root, Some(name)) = (self.base, self.names.first()) {
+            self.field = Some(fields.add(name));
+        }
+    }
+
+    /// The number of the field that the path is, if it has one name and is bound.
+    pub(crate) fn as_bound_field(&self) -> Option<usize> {
+        self.field.filter(|_| self.names.len() == 1)
+    }
+
     #[inline]
     pub(crate) fn evaluate<'a>(&self, scope: &Scope<'a>) -> Val<'a> {
         let start = match self.base {
             Base::Root => match &*self.names {
-                // The common case: one top-level field.
-                [name] => return Val::from(scope.root().element(name.as_bytes()).map(|e| e.value())),
-                _ => Some(Value::Document(scope.root())),
+                [] => Some(Value::Document(scope.root())),
+                [name, rest @ ..] => {
+                    let field = match self.field.and_then(|number| Some((scope.found()?, number))) {
+                        Some((found, number)) => found.get(scope.root(), number),
+                        None => scope.root().get(name),
+                    };
+                    // The common case: one top-level field.
+                    if rest.is_empty() {
+                        return Val::from(field);
+                    }
+                    return field.map_or(Val::Missing, |value| walk(value, rest));
+                }
             },
             Base::Variable(address) => scope.variable(address),
             Base::Parameter(index) => scope.parameter(index),

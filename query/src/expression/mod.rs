@@ -54,7 +54,7 @@ mod zip;
 
 use std::fmt;
 
-use bindery_document::{Builder, Doc, Error, OwnedValue, Result, Value};
+use bindery_document::{Builder, Doc, Error, FieldSet, OwnedValue, Result, Value};
 
 pub use comparison::{Comparison, Condition};
 pub use dependencies::Dependencies;
@@ -141,6 +141,21 @@ impl Expression {
         self.node.as_field_path()
     }
 
+    /// Adds the top-level fields that the expression reads to a set, and has it read them from
+    /// [a scope's found fields](Scope::with_found) where they were found for that set. Whoever evaluates it in such a
+    /// scope must have found the fields of this set, complete, in the scope's document.
+    pub fn bind_fields(&mut self, fields: &mut FieldSet) {
+        dependencies::bind(&mut self.node, fields);
+    }
+
+    /// The number of the field that the expression is, if it is one top-level field and bound to a set.
+    pub(crate) fn as_bound_field(&self) -> Option<usize> {
+        match &self.node {
+            Node::Path(path) => path.as_bound_field(),
+            _ => None,
+        }
+    }
+
     /// What the expression reads of the document.
     pub fn dependencies(&self) -> Dependencies {
         let mut dependencies = Dependencies::default();
@@ -198,7 +213,7 @@ impl Node {
 
     pub(crate) fn as_field_path(&self) -> Option<&[Box<str>]> {
         match self {
-            Node::Path(FieldPath { base: Base::Root, names }) => Some(names),
+            Node::Path(FieldPath { base: Base::Root, names, .. }) => Some(names),
             _ => None,
         }
     }

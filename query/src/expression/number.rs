@@ -1,6 +1,6 @@
 //! The four number types and how they widen when they meet: int, long, double, decimal.
 
-use bindery_document::{Decimal, Value};
+use bindery_document::{Decimal, Kind, Value};
 
 use super::decimal::text::{from_f64_15, from_i128};
 
@@ -30,6 +30,18 @@ impl Number {
             Value::Int64(n) => Some(Number::Long(*n)),
             Value::Double(d) => Some(Number::Double(*d)),
             Value::Decimal128(d) => Some(Number::Decimal(*d)),
+            _ => None,
+        }
+    }
+
+    /// The number in a value's bytes.
+    #[inline(always)]
+    pub(crate) fn of_bytes(kind: Kind, bytes: &[u8]) -> Option<Number> {
+        match kind {
+            Kind::Double => Some(Number::Double(f64::from_le_bytes(bytes.try_into().ok()?))),
+            Kind::Int32 => Some(Number::Int(i32::from_le_bytes(bytes.try_into().ok()?))),
+            Kind::Int64 => Some(Number::Long(i64::from_le_bytes(bytes.try_into().ok()?))),
+            Kind::Decimal128 => Some(Number::Decimal(Decimal::from_bytes(bytes.try_into().ok()?))),
             _ => None,
         }
     }

@@ -90,7 +90,7 @@ impl ParseContext {
 
     /// What a variable with a path behind it stands for.
     pub(crate) fn resolve(&self, name: &str, names: Box<[Box<str>]>) -> Result<Node> {
-        let path = |base, names| Ok(Node::Path(FieldPath { base, names }));
+        let path = |base, names| Ok(Node::Path(FieldPath::new(base, names)));
         if let Some(address) = self.find_variable(name) {
             return path(Base::Variable(address), names);
         }

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use bindery_document::{Doc, OwnedValue, Value, order};
+use bindery_document::{Doc, FoundFields, OwnedValue, Value, order};
 
 /// An order of strings: a collation's. Without one, strings are compared by their bytes.
 pub type StringOrder = dyn Fn(&[u8], &[u8]) -> Ordering + Send + Sync;
@@ -11,6 +11,7 @@ pub type StringOrder = dyn Fn(&[u8], &[u8]) -> Ordering + Send + Sync;
 #[derive(Clone, Copy)]
 pub struct Scope<'a> {
     root: Doc<'a>,
+    found: Option<&'a FoundFields>,
     frame: Option<&'a Frame<'a>>,
     parameters: &'a [Option<OwnedValue>],
     strings: Option<&'a StringOrder>,
@@ -28,7 +29,7 @@ impl<'a> Scope<'a> {
     /// A scope with this document as `$$ROOT`, no parameters and the binary order of strings.
     #[inline]
     pub fn new(root: Doc<'a>) -> Scope<'a> {
-        Scope { root, frame: None, parameters: &[], strings: None, record_id: None }
+        Scope { root, found: None, frame: None, parameters: &[], strings: None, record_id: None }
     }
 
     /// The values of the parameters, in the order in which the
@@ -57,7 +58,19 @@ impl<'a> Scope<'a> {
     /// The same surroundings with another document as `$$ROOT`.
     #[inline]
     pub fn with_root(self, root: Doc<'a>) -> Scope<'a> {
-        Scope { root, ..self }
+        Scope { root, found: None, ..self }
+    }
+
+    /// Where the document's fields were found, for [expressions that are bound](super::Expression::bind_fields) to
+    /// the same set of fields.
+    #[inline]
+    pub fn with_found(self, found: &'a FoundFields) -> Scope<'a> {
+        Scope { found: Some(found), ..self }
+    }
+
+    #[inline]
+    pub(crate) fn found(&self) -> Option<&'a FoundFields> {
+        self.found
     }
 
     /// The document.
@@ -101,6 +114,7 @@ impl<'a> Scope<'a> {
     {
         Scope {
             root: self.root,
+            found: self.found,
             frame: Some(frame),
             parameters: self.parameters,
             strings: self.strings,

@@ -6,6 +6,7 @@
 use bindery_document::{Decimal, Doc, Kind, Value};
 
 use crate::collation::Collation;
+use crate::expression::number::Number;
 
 /// Tags beside those of [`Kind`]: numbers of all types share theirs.
 const INTEGER: u8 = 0xF0;
@@ -13,6 +14,32 @@ const FRACTION: u8 = 0xF1;
 const DECIMAL: u8 = 0xF2;
 const NAN: u8 = 0xF3;
 const MISSING: u8 = 0xF4;
+
+/// Appends a value from its bytes, as [`append`] does without a collation. False, and nothing is appended, for types
+/// that must be decoded.
+#[inline(always)]
+pub(crate) fn append_bytes(kind: Kind, bytes: &[u8], out: &mut Vec<u8>) -> bool {
+    match kind {
+        Kind::String => match bytes.get(4..bytes.len().saturating_sub(1)) {
+            Some(text) => {
+                out.push(Kind::String as u8);
+                sized(text, out);
+            }
+            None => return false,
+        },
+        Kind::ObjectId | Kind::Boolean | Kind::DateTime | Kind::Timestamp => {
+            out.push(kind as u8);
+            sized(bytes, out);
+        }
+        _ => match Number::of_bytes(kind, bytes) {
+            Some(Number::Int(n)) => integer(i64::from(n), out),
+            Some(Number::Long(n)) => integer(n, out),
+            Some(Number::Double(d)) => double(d, out),
+            Some(Number::Decimal(_)) | None => return false,
+        },
+    }
+    true
+}
 
 /// Appends a value that may be missing.
 #[inline]
@@ -129,6 +156,30 @@ mod tests {
         let mut out = Vec::new();
         append(&value, None, &mut out);
         out
+    }
+
+    #[test]
+    fn bytes_give_the_key_that_their_value_gives() {
+        let values = [
+            Value::from("text"),
+            Value::from(""),
+            Value::Int32(-7),
+            Value::Int64(1 << 40),
+            Value::Double(0.5),
+            Value::Double(-3.0),
+            Value::Double(f64::NAN),
+            Value::ObjectId([7; 12]),
+            Value::Boolean(true),
+            Value::DateTime(-5),
+            Value::Timestamp(9),
+        ];
+        for value in values {
+            let (mut bytes, mut out) = (Vec::new(), Vec::new());
+            value.write_to(&mut bytes);
+            assert!(append_bytes(value.kind(), &bytes, &mut out), "{value:?}");
+            assert_eq!(out, key(value), "{value:?}");
+        }
+        assert!(!append_bytes(Kind::Null, &[], &mut Vec::new()));
     }
 
     fn decimal_of(text: &str) -> Value<'static> {

@@ -1,5 +1,7 @@
 //! `$count`: one document with the number of documents; none of none.
 
+use std::ops::ControlFlow;
+
 use bindery_document::{Builder, Doc, DocBuf, Error, Result, Value, doc};
 
 use super::{Environment, Stream};
@@ -52,10 +54,11 @@ impl Stream for CountStream {
             return Ok(false);
         };
         let mut n = 0;
-        while input.advance()? {
+        input.drain(&mut |_, _| {
             n += 1;
             self.env.check_interrupt()?;
-        }
+            Ok(ControlFlow::Continue(()))
+        })?;
         if n == 0 {
             return Ok(false);
         }

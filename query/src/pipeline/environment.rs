@@ -3,9 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use bindery_document::{Doc, Error, OwnedValue, Result, code};
+use bindery_document::{Doc, Error, OwnedValue, Path, Result, Value, code};
 
-use super::Stream;
+use super::{Sink, Stream};
 use crate::collation::Collation;
 use crate::expression::{Scope, StringOrder};
 use crate::filter::Filter;
@@ -27,6 +27,22 @@ pub trait Foreign: Send + Sync {
         filter: Option<&Filter>,
         parameters: &Arc<[Option<OwnedValue>]>,
     ) -> Result<Box<dyn Stream>>;
+
+    /// What finds documents of a collection by a field without planning each time; strings are compared by their
+    /// bytes. `None` if there is no such thing.
+    fn probe(&self, _collection: &str, _path: &Path) -> Option<Box<dyn Probe>> {
+        None
+    }
+}
+
+/// Finds the documents of one collection by the value of one field, again and again.
+pub trait Probe: Send {
+    /// Hands over the documents whose field equals the value, in the order in which they were inserted. False, and
+    /// nothing was handed over, where that needs more than an index: [`Foreign::find`] must be asked then.
+    ///
+    /// # Errors
+    /// What reading fails with, and what `sink` does.
+    fn find(&mut self, value: &Value<'_>, sink: &mut Sink<'_>) -> Result<bool>;
 }
 
 /// No other collections: all are empty.

@@ -1,10 +1,11 @@
 //! `$match`: lets through the documents that a query matches.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use bindery_document::{Doc, Error, Result, Value, code};
 
-use super::{Environment, Stream};
+use super::{Environment, Sink, Stream};
 use crate::filter::{Filter, ParseContext};
 use crate::projection::Metadata;
 
@@ -65,5 +66,16 @@ impl Stream for MatchStream {
 
     fn metadata(&self) -> Metadata<'_> {
         self.input.metadata()
+    }
+
+    fn drain(&mut self, sink: &mut Sink<'_>) -> Result<()> {
+        let MatchStream { stage, input, env } = self;
+        input.drain(&mut |document, metadata| {
+            if stage.filter.matches_with(document, &env.parameters)? {
+                return sink(document, metadata);
+            }
+            env.check_interrupt()?;
+            Ok(ControlFlow::Continue(()))
+        })
     }
 }

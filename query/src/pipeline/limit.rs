@@ -1,8 +1,10 @@
 //! `$limit` and `$skip`.
 
+use std::ops::ControlFlow;
+
 use bindery_document::{Doc, Error, Result, Value};
 
-use super::Stream;
+use super::{Sink, Stream};
 use crate::projection::Metadata;
 
 /// Parses `$limit`.
@@ -55,6 +57,18 @@ impl Stream for Limit {
     fn metadata(&self) -> Metadata<'_> {
         self.input.metadata()
     }
+
+    fn drain(&mut self, sink: &mut Sink<'_>) -> Result<()> {
+        if self.left == 0 {
+            return Ok(());
+        }
+        let left = &mut self.left;
+        self.input.drain(&mut |document, metadata| {
+            *left -= 1;
+            let flow = sink(document, metadata)?;
+            Ok(if *left == 0 { ControlFlow::Break(()) } else { flow })
+        })
+    }
 }
 
 /// Passes over a number of documents.
@@ -80,5 +94,16 @@ impl Stream for Skip {
 
     fn metadata(&self) -> Metadata<'_> {
         self.input.metadata()
+    }
+
+    fn drain(&mut self, sink: &mut Sink<'_>) -> Result<()> {
+        let left = &mut self.left;
+        self.input.drain(&mut |document, metadata| {
+            if *left > 0 {
+                *left -= 1;
+                return Ok(ControlFlow::Continue(()));
+            }
+            sink(document, metadata)
+        })
     }
 }

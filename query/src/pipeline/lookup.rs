@@ -1,13 +1,15 @@
 //! `$lookup`: an array of documents of another collection, found by equality, by a pipeline, or both.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use bindery_document::path::Plain;
 use bindery_document::{Builder, Doc, DocBuf, Error, OwnedValue, Path, Result, Value, code};
 
 use super::group::pushed_down::has_position;
-use super::nested_field::with_field;
+use super::nested_field::{Change, write};
 use super::parse::{self, Place};
-use super::{Environment, Pipeline, Stage, Stream};
+use super::{Environment, Pipeline, Probe, Stage, Stream};
 use crate::collation::Collation;
 use crate::expression::Expression;
 use crate::expression::field_path::{check_variable_name, split_path};
@@ -34,6 +36,8 @@ pub struct Lookup {
 pub struct Equality {
     /// The names of the local path.
     pub local: Box<[Box<str>]>,
+    /// The same as a path.
+    local_path: Path,
     /// The foreign path.
     pub foreign: Path,
 }
@@ -91,7 +95,7 @@ pub(super) fn parse(argument: Value<'_>, context: &mut ParseContext) -> Result<L
         (None, None) => None,
         (Some(local), Some(foreign)) => {
             split_path(foreign)?;
-            Some(Equality { local: split_path(local)?, foreign: Path::parse(foreign) })
+            Some(Equality { local: split_path(local)?, local_path: Path::parse(local), foreign: Path::parse(foreign) })
         }
         _ => return malformed("needs both 'localField' and 'foreignField'"),
     };
@@ -140,13 +144,21 @@ impl Lookup {
 
     pub(super) fn open(self: Arc<Self>, input: Box<dyn Stream>, env: &Environment) -> Box<dyn Stream> {
         let (rest, filter) = self.pipeline.split_leading_match();
+        // Documents that are only looked up by a field need no plan each.
+        let probe = match (&self.from, &self.equality) {
+            (Some(from), Some(equality)) if self.pipeline.stages.is_empty() && self.collation.is_none() => {
+                env.foreign.probe(from, &equality.foreign)
+            }
+            _ => None,
+        };
         Box::new(LookupStream {
             stage: self,
             input,
             env: env.clone(),
             rest,
             filter,
-            constant: None,
+            probe,
+            array: None,
             current: DocBuf::new(),
         })
     }
@@ -159,14 +171,56 @@ struct LookupStream {
     /// The pipeline without the query that it begins with, which the collection answers itself.
     rest: Pipeline,
     filter: Option<Filter>,
-    /// The array that all documents get, once it is known.
-    constant: Option<OwnedValue>,
+    probe: Option<Box<dyn Probe>>,
+    /// The array of the current document; of all documents, if they get the same.
+    array: Option<DocBuf>,
     current: DocBuf,
 }
 
+/// An array being made of the documents found.
+struct Found {
+    builder: Builder,
+    len: usize,
+}
+
+impl Found {
+    fn push(&mut self, document: Doc<'_>) -> Result<()> {
+        self.builder.append_index(self.len, Value::Document(document));
+        self.len += 1;
+        if self.builder.len() > MAX_ARRAY_BYTES {
+            return Err(Error::new(4568, "the documents that $lookup found exceed the size of a document"));
+        }
+        Ok(())
+    }
+}
+
 impl LookupStream {
-    /// The array for the current document.
-    fn find(&self) -> Result<OwnedValue> {
+    /// Finds the documents for the current one.
+    fn find(&mut self) -> Result<DocBuf> {
+        let buffer = self.array.take().map_or(Vec::new(), DocBuf::into_bytes);
+        let mut found = Found { builder: Builder::with_buffer(buffer), len: 0 };
+        if !self.look_up(&mut found)? {
+            self.run(&mut found)?;
+        }
+        Ok(found.builder.finish())
+    }
+
+    /// Looks the documents up in an index; false if that cannot be done.
+    fn look_up(&mut self, found: &mut Found) -> Result<bool> {
+        let (Some(probe), Some(equality)) = (&mut self.probe, &self.stage.equality) else {
+            return Ok(false);
+        };
+        let Plain::Found(local) = equality.local_path.find_plain(self.input.current()) else {
+            return Ok(false);
+        };
+        probe.find(&local.value(), &mut |document, _| {
+            found.push(document)?;
+            Ok(ControlFlow::Continue(()))
+        })
+    }
+
+    /// Runs the pipeline over the documents that are equal.
+    fn run(&self, found: &mut Found) -> Result<()> {
         let document = self.input.current();
         let mut env = self.env.clone();
         if !self.stage.variables.is_empty() {
@@ -185,7 +239,7 @@ impl LookupStream {
                 Some(Filter::And(vec![equal, filter.clone()]))
             }
         };
-        let mut found = match &self.stage.from {
+        let mut stream = match &self.stage.from {
             Some(from) => self.rest.open(env.foreign.find(from, filter.as_ref(), &env.parameters)?, &env)?,
             None => {
                 // The documents are spelled out by the first stage; what must be equal is asked of them.
@@ -198,20 +252,11 @@ impl LookupStream {
                 rest.open(documents, &env)?
             }
         };
-        let mut builder = Builder::new();
-        let open = builder.open_array("");
-        let mut index = 0;
-        while found.advance()? {
-            builder.append_index(index, Value::Document(found.current()));
-            index += 1;
-            if builder.len() > MAX_ARRAY_BYTES {
-                return Err(Error::new(4568, "the documents that $lookup found exceed the size of a document"));
-            }
+        stream.drain(&mut |document, _| {
+            found.push(document)?;
             env.check_interrupt()?;
-        }
-        builder.close(open);
-        let array = builder.finish();
-        Ok(OwnedValue::new(array.doc().first().map_or(Value::Null, |element| element.value())))
+            Ok(ControlFlow::Continue(()))
+        })
     }
 }
 
@@ -275,18 +320,16 @@ impl Stream for LookupStream {
         if !self.input.advance()? {
             return Ok(false);
         }
-        let found;
-        let array = match &self.constant {
+        let known = if self.stage.is_constant() { self.array.take() } else { None };
+        let array = match known {
             Some(array) => array,
-            None => {
-                found = self.find()?;
-                &found
-            }
+            None => self.find()?,
         };
-        self.current = with_field(self.input.current(), &self.stage.target, array.value());
-        if self.constant.is_none() && self.stage.is_constant() {
-            self.constant = Some(array.clone());
-        }
+        let mut builder = Builder::with_buffer(std::mem::take(&mut self.current).into_bytes());
+        let value = Value::Array(array.doc());
+        write(self.input.current(), &self.stage.target, Change::Set(value), &mut builder);
+        self.current = builder.finish();
+        self.array = Some(array);
         Ok(true)
     }
 

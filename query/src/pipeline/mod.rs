@@ -53,7 +53,7 @@ use crate::filter::ParseContext;
 pub use bucket_auto::BucketAuto;
 pub use densify::Densify;
 pub use documents::SpelledOut;
-pub use environment::{Environment, Foreign, MEMORY_LIMIT_BYTES, NoForeign};
+pub use environment::{Environment, Foreign, MEMORY_LIMIT_BYTES, NoForeign, Probe};
 pub use explain::{Watched, watch};
 pub use facet::Facet;
 pub use filtering::Match;
@@ -68,7 +68,7 @@ pub use replace_root::ReplaceRoot;
 pub use set_window_fields::SetWindowFields;
 pub use sort::Sort;
 pub use stage::Stage;
-pub use stream::{Documents, Nothing, Stream};
+pub use stream::{Documents, Nothing, Sink, Stream};
 pub use union_with::UnionWith;
 pub use unwind::Unwind;
 
@@ -79,6 +79,8 @@ pub struct Pipeline {
     /// For each stage the number of the one that it was written as; `$bucket` and others make two of one.
     origins: Vec<usize>,
     collation: Option<Collation>,
+    /// Whether the stages stand in the order in which they run.
+    is_ordered: bool,
 }
 
 impl Pipeline {
@@ -168,7 +170,8 @@ impl Pipeline {
         let env = self.environment(env);
         let mut stream = input;
         let mut projections = Vec::new();
-        for stage in &optimize::optimize(self.stages.clone()) {
+        let ordered = (!self.is_ordered).then(|| optimize::optimize(self.stages.clone()));
+        for stage in ordered.as_ref().unwrap_or(&self.stages) {
             // Neighbouring projections are run as one.
             if let Stage::Project(project) = stage {
                 projections.push(Arc::clone(project));
@@ -202,6 +205,7 @@ impl Pipeline {
         self.fold()?;
         self.stages = optimize::optimize(std::mem::take(&mut self.stages));
         self.origins.clear();
+        self.is_ordered = true;
         Ok(())
     }
 }

@@ -52,7 +52,7 @@ pub(super) fn parse(stages: Doc<'_>, context: &mut ParseContext, place: Place) -
         let n_ported = n_ported.unwrap_or(parsed.len());
         group::pushed_down::mark(parsed.get_mut(..n_ported).unwrap_or_default())?;
     }
-    Ok(Pipeline { stages: parsed, origins, collation: context.collation.clone() })
+    Ok(Pipeline { stages: parsed, origins, collation: context.collation.clone(), is_ordered: false })
 }
 
 /// The one field of a stage.

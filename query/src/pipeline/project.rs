@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bindery_document::doc::EMPTY;
 use bindery_document::{Builder, Doc, DocBuf, Error, Result, Value};
 
-use super::{Environment, Stream};
+use super::{Environment, Sink, Stream};
 use crate::filter::ParseContext;
 use crate::projection::{Input, Language, Metadata, Projection, Slotted};
 
@@ -105,36 +105,61 @@ pub(super) fn open(stages: Vec<Arc<Project>>, input: Box<dyn Stream>, env: &Envi
     Box::new(ProjectStream { stages, input, env: env.clone(), current })
 }
 
-impl Stream for ProjectStream {
-    fn advance(&mut self) -> Result<bool> {
-        if !self.input.advance()? {
-            return Ok(false);
-        }
-        let metadata = self.input.metadata();
-        let scope = self.env.scope(self.input.current()).with_record_id(metadata.record_id);
-        match &mut self.current {
+impl Current {
+    /// Projects a document.
+    fn compute(
+        &mut self,
+        stages: &[Arc<Project>],
+        document: Doc<'_>,
+        metadata: Metadata<'_>,
+        env: &Environment,
+    ) -> Result<()> {
+        let scope = env.scope(document).with_record_id(metadata.record_id);
+        match self {
             Current::Plain(current) => {
-                for stage in &self.stages {
+                for stage in stages {
                     stage.projection.apply(&Input { scope, position: None, metadata }, current)?;
                     super::check_size(current.len())?;
                 }
             }
             Current::Slotted(current) => {
-                current.replace(self.input.current());
-                for stage in &self.stages {
+                current.replace(document);
+                for stage in stages {
                     current.project(&stage.projection, &Input { scope, position: None, metadata })?;
                     super::check_size(current.doc().as_bytes().len())?;
                 }
             }
         }
+        Ok(())
+    }
+
+    fn doc(&self) -> Doc<'_> {
+        match self {
+            Current::Plain(current) => Doc::from_stored(current),
+            Current::Slotted(current) => current.doc(),
+        }
+    }
+}
+
+impl Stream for ProjectStream {
+    fn advance(&mut self) -> Result<bool> {
+        if !self.input.advance()? {
+            return Ok(false);
+        }
+        self.current.compute(&self.stages, self.input.current(), self.input.metadata(), &self.env)?;
         Ok(true)
     }
 
     fn current(&self) -> Doc<'_> {
-        match &self.current {
-            Current::Plain(current) => Doc::from_stored(current),
-            Current::Slotted(current) => current.doc(),
-        }
+        self.current.doc()
+    }
+
+    fn drain(&mut self, sink: &mut Sink<'_>) -> Result<()> {
+        let ProjectStream { stages, input, env, current } = self;
+        input.drain(&mut |document, metadata| {
+            current.compute(stages, document, metadata, env)?;
+            sink(current.doc(), metadata)
+        })
     }
 
     fn metadata(&self) -> Metadata<'_> {

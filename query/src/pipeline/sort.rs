@@ -1,5 +1,6 @@
 //! `$sort`; with a `$limit` behind it only the first documents are held.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use bindery_document::{Builder, Doc, DocBuf, Error, Result, Value, doc};
@@ -60,15 +61,12 @@ impl SortStream {
         let limit = self.stage.limit.and_then(|limit| usize::try_from(limit).ok());
         let mut sorter = Sorter::new(limit, self.env.memory_limit_bytes);
         let mut keys = Keys::default();
-        while input.advance()? {
-            let document = input.current();
-            let key = self.stage.order.key(document, &mut keys)?;
-            if sorter.wants(key) {
-                let item = (DocBuf::from(document), input.metadata().record_id);
-                sorter.push(key, item, document.as_bytes().len())?;
-            }
+        input.drain(&mut |document, metadata| {
+            let item = || (DocBuf::from(document), metadata.record_id);
+            sorter.offer(&self.stage.order, document, &mut keys, item)?;
             self.env.check_interrupt()?;
-        }
+            Ok(ControlFlow::Continue(()))
+        })?;
         self.sorted = sorter.finish().into_iter();
         Ok(())
     }

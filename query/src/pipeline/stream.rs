@@ -3,12 +3,19 @@
 //! A stream is pulled: [`Stream::advance`] goes to the next document, [`Stream::current`] shows it, borrowed
 //! from wherever it lies, so that a stage that lets documents through copies none. A stream owns what it
 //! needs (a snapshot, a buffer), can be kept between two batches of a cursor, and holds no lock.
+//!
+//! A stage that reads all of its input before it gives anything has it pushed instead: [`Stream::drain`] hands over
+//! document after document, so that a scan below runs through its pages without stopping at each record.
 
 use std::collections::VecDeque;
+use std::ops::ControlFlow;
 
 use bindery_document::{Doc, DocBuf, Result, doc};
 
 use crate::projection::Metadata;
+
+/// Takes a document with its metadata, and says whether it takes another.
+pub type Sink<'s> = dyn FnMut(Doc<'_>, Metadata<'_>) -> Result<ControlFlow<()>> + 's;
 
 /// A source of documents.
 pub trait Stream: Send {
@@ -24,6 +31,19 @@ pub trait Stream: Send {
     /// What is known of the document besides its fields.
     fn metadata(&self) -> Metadata<'_> {
         Metadata::default()
+    }
+
+    /// Hands over the documents that are left, until `sink` takes no more. The stream is not to be used afterwards.
+    ///
+    /// # Errors
+    /// What reading or computing a document fails with, and what `sink` does.
+    fn drain(&mut self, sink: &mut Sink<'_>) -> Result<()> {
+        while self.advance()? {
+            if sink(self.current(), self.metadata())?.is_break() {
+                break;
+            }
+        }
+        Ok(())
     }
 }
 

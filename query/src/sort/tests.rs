@@ -15,13 +15,17 @@ fn sort(spec: &Document) -> Sort {
 
 /// The `_id`s of the documents in the order of the sort.
 fn sorted(docs: &[Document], spec: &Document, limit: Option<usize>) -> Vec<i32> {
-    let (sort, mut keys, mut sorter) = (sort(spec), Keys::new(), Sorter::new(limit, usize::MAX));
+    let (sort, mut keys) = (sort(spec), Keys::new());
+    let (mut by_keys, mut by_documents) = (Sorter::new(limit, usize::MAX), Sorter::new(limit, usize::MAX));
     for document in docs {
-        let stored = buf(document);
+        let (stored, id) = (buf(document), document.get_i32("_id").expect("_id"));
         let key = sort.key(stored.doc(), &mut keys).expect("key");
-        sorter.push(key, document.get_i32("_id").expect("_id"), 0).expect("memory");
+        by_keys.push(key, id, 0).expect("memory");
+        by_documents.offer(&sort, stored.doc(), &mut keys, || id).expect("memory");
     }
-    sorter.finish()
+    let sorted = by_keys.finish();
+    assert_eq!(by_documents.finish(), sorted);
+    sorted
 }
 
 #[test]
@@ -72,6 +76,40 @@ fn the_first_k_are_those_of_the_whole_sort_and_stable() {
         docs.iter().map(|d| d.get_i32("_id").expect("_id")).collect::<Vec<_>>()
     };
     assert_eq!(all, expected);
+}
+
+#[test]
+fn documents_are_passed_over_as_their_keys_say() {
+    let values = [
+        bson::bson!(null),
+        bson::bson!(3),
+        bson::bson!(3.5),
+        bson::bson!([1, 9]),
+        bson::bson!([]),
+        bson::bson!({"x": 1}),
+        bson::bson!("s"),
+        bson::Bson::Int64(3),
+        bson::Bson::Undefined,
+        bson::Bson::MinKey,
+    ];
+    let docs: Vec<Document> = (0..100)
+        .map(|i| {
+            let (a, b) = (&values[i * 7 % values.len()], &values[i / 10]);
+            let mut document = doc! {"_id": i as i32, "a": {"b": a.clone()}, "c": b.clone()};
+            if i % 13 == 0 {
+                document.remove("a");
+            }
+            document
+        })
+        .collect();
+    // Two arrays in one document are refused, so only one of the fields has any.
+    let docs: Vec<Document> = docs.into_iter().filter(|d| d.get("c").is_none_or(|c| c.as_array().is_none())).collect();
+    for spec in [doc! {"a.b": 1}, doc! {"a.b": -1, "c": 1}, doc! {"c": 1, "a.b": -1}, doc! {"c": -1, "x": 1, "a.b": 1}]
+    {
+        for k in [1, 5, 30] {
+            sorted(&docs, &spec, Some(k));
+        }
+    }
 }
 
 #[test]

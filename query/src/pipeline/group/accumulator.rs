@@ -1,9 +1,10 @@
 //! The accumulators by name: what each reads of a document, and the state it keeps.
 
-use bindery_document::{Error, OwnedValue, Result, Value, code};
+use bindery_document::{Error, FieldSet, FoundFields, OwnedValue, Result, Value, code};
 
 use super::ordered::{Keep, OrderBy};
 use super::state::State;
+use crate::expression::number::Number;
 use crate::expression::{Expression, Scope, Val, array_order::read_n};
 use crate::filter::ParseContext;
 
@@ -21,6 +22,19 @@ pub(crate) struct Accumulator {
     slides: bool,
     /// Whether an argument that changes nothing is evaluated nevertheless: MongoDB's other engine does so.
     pub(super) is_eager: bool,
+    /// How a number is had without evaluating the argument.
+    source: Source,
+}
+
+/// What an argument is, as far as it is known before documents are seen.
+#[derive(Clone, Copy, Debug)]
+enum Source {
+    /// The field with this number among those that are found together.
+    Field(usize),
+    /// Always the same number, as in `{$sum: 1}`.
+    Number(Number),
+    /// Anything else.
+    Computed,
 }
 
 /// What is accumulated.
@@ -209,7 +223,7 @@ fn parse_in_order(
 
 impl Accumulator {
     fn new(kind: AccumulatorKind, argument: Expression, n: Option<Expression>, order: Option<OrderBy>) -> Accumulator {
-        Accumulator { kind, argument, n, order, slides: false, is_eager: false }
+        Accumulator { kind, argument, n, order, slides: false, is_eager: false, source: Source::Computed }
     }
 
     pub(crate) fn fold(&mut self) -> Result<()> {
@@ -218,6 +232,16 @@ impl Accumulator {
             Some(n) => n.fold(),
             None => Ok(()),
         }
+    }
+
+    /// Has the fields that it reads found together with others.
+    pub(super) fn bind_fields(&mut self, fields: &mut FieldSet) {
+        self.argument.bind_fields(fields);
+        let constant = || Number::of(&self.argument.as_constant()??);
+        self.source = match self.argument.as_bound_field() {
+            Some(field) => Source::Field(field),
+            None => constant().map_or(Source::Computed, Source::Number),
+        };
     }
 
     /// Whether it needs documents in an order to mean something.
@@ -250,6 +274,23 @@ impl Accumulator {
             state.set_limit(read_n(&n.evaluate(key)?)?);
         }
         Ok(())
+    }
+
+    /// As [`Accumulator::add`], where the fields were found that the argument is bound to. Sums of fields take their
+    /// numbers from the document's bytes.
+    #[inline(always)]
+    pub(super) fn add_found(&self, state: &mut State, found: &FoundFields, scope: &Scope<'_>) -> Result<usize> {
+        let number = match self.source {
+            Source::Field(field) => {
+                found.get_bytes(scope.root(), field).and_then(|(kind, bytes)| Number::of_bytes(kind, bytes))
+            }
+            Source::Number(number) => Some(number),
+            Source::Computed => None,
+        };
+        if number.is_some_and(|number| state.add_number(number)) {
+            return Ok(0);
+        }
+        self.add(state, scope)
     }
 
     /// Takes a document in; the bytes by which the state grew.

@@ -9,9 +9,10 @@ mod ordered;
 pub(super) mod pushed_down;
 mod state;
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use bindery_document::{Builder, Doc, DocBuf, Error, OwnedValue, Result, Value};
+use bindery_document::{Builder, Doc, DocBuf, Error, FieldSet, FoundFields, OwnedValue, Result, Value};
 use rustc_hash::FxHashMap;
 
 use super::{Environment, Stream, canonical_key};
@@ -34,6 +35,10 @@ pub struct Group {
     pub(super) written: DocBuf,
     /// Whether MongoDB's other engine would run it, whose error codes it then has.
     pub(super) is_pushed_down: bool,
+    /// The fields that the key and the accumulators read.
+    reads: FieldSet,
+    /// The number of the field that is the key, if it is one.
+    key_field: Option<usize>,
 }
 
 /// The group's key.
@@ -70,7 +75,15 @@ pub(super) fn parse(argument: Value<'_>, context: &mut ParseContext) -> Result<G
         return Err(Error::new(15955, "$group needs an '_id'"));
     };
     let written = DocBuf::from(spec);
-    Ok(Group { id, fields, collation: context.collation.clone(), written, is_pushed_down: false })
+    Ok(Group {
+        id,
+        fields,
+        collation: context.collation.clone(),
+        written,
+        is_pushed_down: false,
+        reads: FieldSet::default(),
+        key_field: None,
+    })
 }
 
 fn parse_id(value: Value<'_>, context: &mut ParseContext) -> Result<Id> {
@@ -99,7 +112,15 @@ impl Group {
         collation: Option<Collation>,
         written: DocBuf,
     ) -> Group {
-        Group { id: Id::One(id), fields, collation, written, is_pushed_down: false }
+        Group {
+            id: Id::One(id),
+            fields,
+            collation,
+            written,
+            is_pushed_down: false,
+            reads: FieldSet::default(),
+            key_field: None,
+        }
     }
 
     /// Whether any expression reads something of the documents.
@@ -118,7 +139,18 @@ impl Group {
             Id::One(expression) => expression.fold()?,
             Id::Fields(fields) => fields.iter_mut().try_for_each(|(_, expression)| expression.fold())?,
         }
-        self.fields.iter_mut().try_for_each(|(_, accumulator)| accumulator.fold())
+        self.fields.iter_mut().try_for_each(|(_, accumulator)| accumulator.fold())?;
+        self.reads = FieldSet::default();
+        match &mut self.id {
+            Id::One(expression) => {
+                expression.bind_fields(&mut self.reads);
+                // Under a collation, equal strings may have different bytes.
+                self.key_field = expression.as_bound_field().filter(|_| self.collation.is_none());
+            }
+            Id::Fields(fields) => fields.iter_mut().for_each(|(_, field)| field.bind_fields(&mut self.reads)),
+        }
+        self.fields.iter_mut().for_each(|(_, accumulator)| accumulator.bind_fields(&mut self.reads));
+        Ok(())
     }
 
     pub(super) fn open(self: Arc<Self>, input: Box<dyn Stream>, env: &Environment) -> Box<dyn Stream> {
@@ -216,15 +248,24 @@ impl GroupStream {
         let width = stage.fields.len();
         let has_limits = stage.fields.iter().any(|(_, accumulator)| accumulator.has_limit());
         let (mut key, mut known) = (Vec::new(), 0);
-        while input.advance()? {
-            let scope = self.env.scope(input.current());
+        let (table, env, mut found) = (&mut self.table, &self.env, FoundFields::default());
+        input.drain(&mut |document, _| {
+            stage.reads.find(document, &mut found);
+            let scope = env.scope(document).with_found(&found);
             key.clear();
+            let key_bytes = stage.key_field.and_then(|field| found.get_bytes(document, field));
             let place = match &stage.id {
+                Id::One(_)
+                    if key_bytes.is_some_and(|(kind, bytes)| canonical_key::append_bytes(kind, bytes, &mut key)) =>
+                {
+                    let value = || key_bytes.and_then(|(kind, bytes)| Value::decode(kind, bytes)).map(OwnedValue::new);
+                    table.add(&key, || vec![value()])
+                }
                 Id::One(expression) => {
                     let value = expression.evaluate(&scope)?;
                     let value = value.or_null();
                     canonical_key::append(&value, collation, &mut key);
-                    self.table.add(&key, || vec![Some(OwnedValue::new(value))])
+                    table.add(&key, || vec![Some(OwnedValue::new(value))])
                 }
                 Id::Fields(fields) => {
                     let values: Vec<Val<'_>> =
@@ -235,25 +276,25 @@ impl GroupStream {
                         let held = if one { Some(v.or_null()) } else { v.get() };
                         canonical_key::append_maybe(held, collation, &mut key);
                     }
-                    self.table.add(&key, || values.iter().map(value).collect())
+                    table.add(&key, || values.iter().map(value).collect())
                 }
             };
-            let states = self.table.states.get_mut(place * width..(place + 1) * width).unwrap_or_default();
-            if has_limits && self.table.ids.len() > known {
-                known = self.table.ids.len();
-                let id = stage.id.document(self.table.ids.last());
-                let scope = self.env.scope(id.doc());
+            let states = table.states.get_mut(place * width..(place + 1) * width).unwrap_or_default();
+            if has_limits && table.ids.len() > known {
+                known = table.ids.len();
+                let id = stage.id.document(table.ids.last());
+                let scope = env.scope(id.doc());
                 for ((_, accumulator), state) in stage.fields.iter().zip(states.iter_mut()) {
                     accumulator.begin(state, &scope)?;
                 }
             }
             for ((_, accumulator), state) in stage.fields.iter().zip(states) {
-                self.table.used_bytes += accumulator.add(state, &scope)?;
+                table.used_bytes += accumulator.add_found(state, &found, &scope)?;
             }
-            self.env.check_memory("$group", self.table.used_bytes)?;
-            self.env.check_interrupt()?;
-        }
-        Ok(())
+            env.check_memory("$group", table.used_bytes)?;
+            env.check_interrupt()?;
+            Ok(ControlFlow::Continue(()))
+        })
     }
 }
 

@@ -104,6 +104,20 @@ impl State {
         }
     }
 
+    /// Takes a number in; false, and nothing is done, if the state keeps more of its values than their sum.
+    #[inline(always)]
+    pub(super) fn add_number(&mut self, number: Number) -> bool {
+        match self {
+            State::Sum(sum) => sum.add(number),
+            State::Avg { sum, count } => {
+                sum.add(number);
+                *count += 1;
+            }
+            _ => return false,
+        }
+        true
+    }
+
     /// Takes a value in; the bytes by which the state grew.
     #[inline]
     pub(super) fn add(&mut self, value: &Val<'_>, scope: &Scope<'_>) -> Result<usize> {
