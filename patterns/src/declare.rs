@@ -88,6 +88,18 @@ impl<'a> Options<'a> {
         }
     }
 
+    /// A flag.
+    ///
+    /// # Errors
+    /// 14 for what is no boolean.
+    pub(crate) fn flag(&self, option: &str) -> Result<Option<bool>> {
+        match self.doc.get(option) {
+            None => Ok(None),
+            Some(Value::Boolean(flag)) => Ok(Some(flag)),
+            Some(_) => Err(self.mismatch(option, "a boolean")),
+        }
+    }
+
     /// A document.
     ///
     /// # Errors

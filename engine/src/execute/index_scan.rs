@@ -1,9 +1,11 @@
 //! IXSCAN: the entries of an index within bounds.
 
+use std::ops::Bound;
+
 use bindery_document::{Error, Result, code};
-use bindery_index::key::{CorruptKey, record_id};
+use bindery_index::key::{CorruptKey, record_id, split_record_id};
 use bindery_index::tree::Cursor;
-use bindery_index::{RecordId, RecordSet};
+use bindery_index::{RecordId, RecordSet, Untraced};
 use bindery_query::plan::{self, ScanDirection};
 
 use super::key_range::{KeyRange, Verdict};
@@ -113,6 +115,20 @@ impl IndexScan {
 
     pub(super) fn record_id(&self) -> RecordId {
         self.record_id
+    }
+
+    /// Whether no other entry has the key of the present one, whatever its record.
+    pub(super) fn is_sole_entry(&self, state: &State) -> bool {
+        let Ok((key, _)) = split_record_id(self.cursor.key()) else { return false };
+        let mut after = key.to_vec();
+        while let Some(last) = after.pop() {
+            if let Some(next) = last.checked_add(1) {
+                after.push(next);
+                break;
+            }
+        }
+        let tree = &state.indexes[self.plan.index].tree;
+        tree.count_range(Bound::Included(key), Bound::Excluded(&after), &mut Untraced) <= 1
     }
 
     pub(super) fn key(&self) -> KeyView<'_> {

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 
 use bindery_document::{Doc, DocBuf, Result};
 use bindery_index::RecordId;
-use bindery_query::plan::Query;
+use bindery_query::plan::{IndexBounds, Interval, Query};
 
 use super::combine::{Intersect, Or, SortMerge};
 use super::count::CountScan;
@@ -212,6 +212,25 @@ impl Stage {
             Node::Limit(limit) => limit.input.key(),
             _ => None,
         }
+    }
+
+    /// Whether the stage stands on the only index entry with its key, in a scan that bounds or orders by every field
+    /// of the index: all but those `ordered` by must be bound to one value. False where that is not known.
+    pub(crate) fn is_alone(&self, state: &State, ordered: &dyn Fn(&str) -> bool) -> bool {
+        let scan = match &self.node {
+            Node::IndexScan(scan) => scan,
+            Node::Fetch(fetch) => match &fetch.input.node {
+                Node::IndexScan(scan) => scan,
+                _ => return false,
+            },
+            _ => return false,
+        };
+        let IndexBounds::Fields(bounds) = &scan.plan.bounds else { return false };
+        let key = state.indexes[scan.plan.index].meta.spec.key.doc();
+        let is_point = |intervals: &[Interval]| matches!(intervals, [one] if one.is_point());
+        let mut fields = key.iter().zip(bounds);
+        fields.all(|(field, bounds)| ordered(field.key_str()) || is_point(&bounds.intervals))
+            && scan.is_sole_entry(state)
     }
 
     /// The stages below, in order.

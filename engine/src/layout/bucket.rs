@@ -5,11 +5,10 @@ use std::sync::Arc;
 
 use bindery_document::{Doc, Kind, OwnedValue, Path, Result, Value};
 use bindery_index::RecordId;
-use bindery_patterns::bucket::{Bucket, Header, Reading, Size};
+use bindery_patterns::bucket::{Bucket, FULL_BYTES, Header, Reading, Size};
 use bindery_query::filter::{Compare, CompareOp, Filter, canonical};
 use bindery_query::plan::{Purpose, Query};
 
-use super::source::Place;
 use crate::collection::{State, WriteGuard};
 use crate::database::Planner;
 use crate::execute::{build, choose};
@@ -129,12 +128,13 @@ fn append(
     let appended = {
         let state = guard.peek();
         let Some(stored) = state.records.get(record_id, &mut cx.visitor) else { return Ok(()) };
-        let appended = layout.append(Doc::from_stored(stored), reading, document);
+        let appended = layout.append(Doc::from_stored(stored), reading, document)?;
         if appended.start_changed {
             // The start is indexed: the bucket is written as a new version.
             let mut whole = stored.to_vec();
-            whole.resize(appended.bytes, 0);
+            whole.resize(appended.bytes.max(stored.len()), 0);
             appended.write(&mut whole);
+            whole.truncate(appended.bytes);
             drop(state);
             return write::update(guard, record_id, Doc::from_stored(&whole), Changed::Anything, true, cx);
         }
@@ -144,33 +144,43 @@ fn append(
     Ok(())
 }
 
-/// Puts a new version in the place of a reading; into another bucket, if it belongs there now.
-pub(super) fn replace(
+/// Puts new versions in the places of readings of one bucket. Those that belong into another bucket now are only taken
+/// out, and given in `moved`; so are those that the bucket would become too large with.
+pub(super) fn replace<'a>(
     layout: &Bucket,
-    open: &mut Open,
     guard: &mut WriteGuard<'_>,
-    place: Place,
-    new: Doc<'_>,
+    record_id: RecordId,
+    changed: &'a [(u32, Vec<u8>)],
+    moved: &mut Vec<&'a [u8]>,
     cx: &mut Cx<'_>,
 ) -> Result<()> {
-    let reading = layout.reading(new)?;
-    let stored = read(guard, place.record_id, cx);
-    let stored = Doc::from_stored(&stored);
-    let header = Header::read(stored, false);
-    let stays = header.is_of(&reading)
-        && match layout.size() {
-            Size::Span(_) => header.start == layout.start_of(reading.time),
-            Size::Count(_) => true,
-        };
-    if !stays {
-        remove(layout, guard, place.record_id, &[place.ordinal], cx)?;
-        return insert(layout, open, guard, new, cx);
+    let stored = read(guard, record_id, cx);
+    let header = Header::read(Doc::from_stored(&stored), false);
+    let mut documents: Vec<Option<Vec<u8>>> =
+        layout.documents(Doc::from_stored(&stored)).into_iter().map(Some).collect();
+    let is_alone = documents.len() == 1;
+    let mut bytes = stored.len();
+    for (ordinal, new) in changed {
+        let Some(document) = documents.get_mut(*ordinal as usize) else { continue };
+        let reading = layout.reading(Doc::from_stored(new))?;
+        let belongs = header.is_of(&reading)
+            && match layout.size() {
+                Size::Span(_) => header.start == layout.start_of(reading.time),
+                Size::Count(_) => true,
+            };
+        let before = document.as_ref().map_or(0, Vec::len);
+        let grown = bytes.saturating_sub(before) + new.len();
+        // One that is alone has no better place.
+        let fits = new.len() <= before || grown <= FULL_BYTES || is_alone;
+        if belongs && fits {
+            (*document, bytes) = (Some(new.clone()), grown);
+        } else {
+            (*document, bytes) = (None, bytes.saturating_sub(before));
+            moved.push(new);
+        }
     }
-    let mut documents = layout.documents(stored);
-    if let Some(document) = documents.get_mut(place.ordinal as usize) {
-        *document = new.as_bytes().to_vec();
-    }
-    rewrite(layout, guard, place.record_id, &header, &documents, cx)
+    let kept: Vec<Vec<u8>> = documents.into_iter().flatten().collect();
+    rewrite(layout, guard, record_id, &header, &kept, cx)
 }
 
 /// Removes the readings at these places of one bucket, and the bucket with its last one.

@@ -124,15 +124,10 @@ fn check_stored(
                 false => Err("is not what its logical document is stored as".to_owned()),
             }
         }
-        Layout::Bucket(layout) => {
-            let documents = layout.documents(stored);
-            let documents = documents.iter().map(|document| Doc::from_stored(document));
-            match layout.fold(Header::read(stored, false).id, documents) {
-                Ok(Some(bytes)) if bytes == stored.as_bytes() => Ok(0),
-                Ok(_) => Err("is not the bucket of its readings".to_owned()),
-                Err(error) => Err(format!("has a reading that belongs into no bucket: {error}")),
-            }
-        }
+        Layout::Bucket(layout) => match layout.is_sound(stored) {
+            true => Ok(0),
+            false => Err("is not the bucket of its readings".to_owned()),
+        },
         Layout::Subset(layout) => match &moment.side {
             Some(side) => subset::check(layout, side, stored, cx),
             None => Err("has no side collection".to_owned()),

@@ -6,8 +6,8 @@
 use bindery_document::{Doc, DocBuf, Result, Value};
 use bindery_index::key::{Direction, KeyBuilder};
 use bindery_patterns::Layout;
-use bindery_patterns::bucket::Header;
-use bindery_patterns::bucket::shortcut::Groups;
+use bindery_patterns::bucket::shortcut::{Added, Groups};
+use bindery_patterns::bucket::{Header, Wanted};
 
 use super::LayoutCollection;
 use super::source::Asked;
@@ -29,13 +29,13 @@ pub(crate) fn rollup(
     let Layout::Bucket(bucket) = &*collection.layout else { return Ok(None) };
     let Some(rollup) = bucket.rollup(group).filter(|_| question.collation.is_none()) else { return Ok(None) };
     let asked = Asked::compile(server, &collection.layout, question)?;
-    let times = bucket.times_of(&asked.logical.filter);
+    let (times, are_all) = bucket.times_of(&asked.logical.filter);
     let state = collection.snapshot().stored;
     let mut stage = build(&state, choose(&state, &asked.stored, server.planner)?.winner);
     let (mut groups, mut key, mut buffer) = (Groups::default(), KeyBuilder::new(), Vec::new());
     while stage.advance(&state, cx)? {
         let stored = stage.document(&state);
-        let header = Header::read(stored, true);
+        let header = Header::read(stored, false);
         if !rollup.is_told_by(&header) {
             return Ok(None);
         }
@@ -44,22 +44,29 @@ pub(crate) fn rollup(
             let meta = header.meta.map_or(Value::Null, |meta| meta.value());
             key.append(&meta, Direction::Ascending);
         }
-        if asked.exact || bucket.covers(&asked.logical.filter, stored, &header) {
+        let are_within = times.contains(&header.first) && times.contains(&header.last);
+        if asked.exact || are_all && are_within || bucket.covers(&asked.logical.filter, stored, &header) {
             rollup.add_bucket(&mut groups, key.as_bytes(), &header);
             continue;
         }
-        let mut told = true;
-        buffer.clear();
-        bucket.unfold(stored, &times, &mut buffer, |_, start, bytes| {
-            let reading = Doc::from_stored(&bytes[start..]);
-            if asked.logical.filter.matches(reading)? {
-                told &= rollup.add_reading(&mut groups, key.as_bytes(), &header, reading);
+        let mut readings = bucket.open(&header, Wanted::All);
+        if are_all && readings.are_ordered() {
+            let places = readings.ordered(&times);
+            match rollup.add_columns(&mut groups, key.as_bytes(), &header, &readings, places) {
+                Added::All => continue,
+                Added::Untold => return Ok(None),
+                Added::Nothing => {}
             }
-            bytes.truncate(start);
-            Ok(())
-        })?;
-        if !told {
-            return Ok(None);
+        }
+        for place in readings.places(&times) {
+            buffer.clear();
+            readings.write(place, &mut buffer);
+            let reading = Doc::from_stored(&buffer);
+            if asked.logical.filter.matches(reading)?
+                && !rollup.add_reading(&mut groups, key.as_bytes(), &header, reading)
+            {
+                return Ok(None);
+            }
         }
     }
     Ok(rollup.finish(&groups))

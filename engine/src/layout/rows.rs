@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bindery_document::{Builder, Doc, DocBuf, Result};
+use bindery_index::RecordId;
 use bindery_index::keygen::Keys;
 use bindery_patterns::Layout;
 use bindery_patterns::subset::shortcut::Need;
@@ -11,7 +12,7 @@ use bindery_query::plan::Shape;
 use bindery_query::sort::{SORT_MEMORY_BYTES, Sort, Sorter};
 
 use super::LayoutCollection;
-use super::source::{Asked, Place, Sorting, Source, shown};
+use super::source::{Asked, Batch, Keep, Place, Sorting, Source, shown};
 use crate::cursor::Rows;
 use crate::database::Inner;
 use crate::execute::{Question, project};
@@ -32,12 +33,36 @@ pub(crate) struct LayoutRows {
 struct Order {
     sort: Arc<Sort>,
     sorting: Sorting,
+    /// Whether readings are sorted by their time alone, and whether the latest come first.
+    by_time: Option<bool>,
+    /// The fields that stored documents are read in the order of.
+    stored_fields: Vec<Box<str>>,
     /// The sorted documents of the present group.
-    sorted: std::vec::IntoIter<(Option<Place>, DocBuf)>,
-    current: Option<(Option<Place>, DocBuf)>,
+    sorted: Sorted,
+    current: Current,
     /// Whether the source stands on the first stored document of the next group.
     ahead: bool,
     done: bool,
+}
+
+/// The documents of one group, sorted.
+enum Sorted {
+    Documents(std::vec::IntoIter<(Option<Place>, DocBuf)>),
+    /// Those of one bucket, from whichever end.
+    Bucket {
+        record_id: Option<RecordId>,
+        batch: Batch,
+        from: usize,
+        latest_first: bool,
+    },
+}
+
+/// The document that an [`Order`] stands on.
+enum Current {
+    None,
+    Document(Option<Place>, DocBuf),
+    /// The one in the bucket with this number.
+    InBucket(usize),
 }
 
 impl LayoutRows {
@@ -65,24 +90,24 @@ impl LayoutRows {
     ) -> Result<LayoutRows> {
         let asked = Asked::compile(server, &collection.layout, question)?;
         let need = asked.need(&collection.layout, need);
-        let source = Source::open(server, collection, &asked, need)?;
+        let mut source = Source::open(server, collection, &asked, need)?;
         let order = match (&asked.logical.sort, asked.sorting) {
             (None, _) | (_, Sorting::Done) => None,
-            (Some(sort), sorting) => Some(Order {
-                sort: Arc::clone(sort),
-                sorting,
-                sorted: Vec::new().into_iter(),
-                current: None,
-                ahead: false,
-                done: false,
-            }),
+            (Some(sort), sorting) => Some(Order::new(&collection.layout, Arc::clone(sort), sorting)),
         };
+        let mut shape = asked.logical.shape;
+        if let Some(fields) = shape.as_deref().and_then(|shape| fields_of(shape, asked.logical.sort.as_deref()))
+            && source.want_only(fields)
+        {
+            // What is made of readings is what is asked for.
+            shape = None;
+        }
         Ok(LayoutRows {
             source,
             order,
             skip: asked.logical.skip,
             limit: asked.logical.limit,
-            shape: asked.logical.shape,
+            shape,
             shown: None,
             show_record_id: question.show_record_id,
         })
@@ -132,7 +157,7 @@ impl LayoutRows {
     pub(crate) fn document(&self) -> Doc<'_> {
         match &self.order {
             None => self.source.document(),
-            Some(order) => order.current.as_ref().map_or(bindery_document::doc::EMPTY, |(_, document)| document.doc()),
+            Some(order) => order.document(),
         }
     }
 
@@ -140,17 +165,77 @@ impl LayoutRows {
     pub(crate) fn place(&self) -> Option<Place> {
         match &self.order {
             None => self.source.place(),
-            Some(order) => order.current.as_ref().and_then(|(place, _)| *place),
+            Some(order) => order.place(),
         }
     }
 }
 
+/// The fields that a projection leaves, if it does nothing else, and they are enough to sort by.
+fn fields_of(shape: &Shape, sort: Option<&Sort>) -> Option<Vec<Box<str>>> {
+    if !shape.projection.is_simple() || shape.position.is_some() || shape.sort_key.is_some() {
+        return None;
+    }
+    let fields: Vec<Box<str>> = shape.projection.included_paths()?.into_iter().map(Into::into).collect();
+    let has = |path: &str| fields.iter().any(|field| path.split('.').next() == Some(field));
+    sort.is_none_or(|sort| sort.fields().iter().all(|field| has(&field.path))).then_some(fields)
+}
+
 impl Order {
+    fn new(layout: &Layout, sort: Arc<Sort>, sorting: Sorting) -> Order {
+        let by_time = match (layout, &sorting) {
+            (Layout::Bucket(bucket), Sorting::Groups(_)) => bucket.sorts_by_time(sort.fields()),
+            _ => None,
+        };
+        let stored_fields = match &sorting {
+            Sorting::Groups(order) => order.fields().iter().map(|field| field.path.clone()).collect(),
+            Sorting::Done | Sorting::Whole => Vec::new(),
+        };
+        let sorted = Sorted::Documents(Vec::new().into_iter());
+        Order { sort, sorting, by_time, stored_fields, sorted, current: Current::None, ahead: false, done: false }
+    }
+
+    fn document(&self) -> Doc<'_> {
+        match (&self.current, &self.sorted) {
+            (Current::Document(_, document), _) => document.doc(),
+            (Current::InBucket(at), Sorted::Bucket { batch, .. }) => {
+                batch.get(*at).map_or(bindery_document::doc::EMPTY, |(_, document)| document)
+            }
+            _ => bindery_document::doc::EMPTY,
+        }
+    }
+
+    fn place(&self) -> Option<Place> {
+        match (&self.current, &self.sorted) {
+            (Current::Document(place, _), _) => *place,
+            (Current::InBucket(at), Sorted::Bucket { record_id, batch, .. }) => {
+                Some(Place { record_id: (*record_id)?, ordinal: batch.get(*at)?.0 })
+            }
+            _ => None,
+        }
+    }
+
+    /// Moves on in the present group; false at its end.
+    fn advance_sorted(&mut self) -> bool {
+        self.current = match &mut self.sorted {
+            Sorted::Documents(documents) => {
+                documents.next().map_or(Current::None, |(place, document)| Current::Document(place, document))
+            }
+            Sorted::Bucket { batch, from, latest_first, .. } => {
+                *from += 1;
+                match (batch.len().checked_sub(*from), *latest_first) {
+                    (None, _) => Current::None,
+                    (Some(rest), true) => Current::InBucket(rest),
+                    (Some(_), false) => Current::InBucket(*from - 1),
+                }
+            }
+        };
+        !matches!(self.current, Current::None)
+    }
+
     /// Moves to the next document in order; `most` is how many may still be asked for.
     fn advance(&mut self, source: &mut Source, most: Option<u64>, cx: &mut Cx<'_>) -> Result<bool> {
         loop {
-            self.current = self.sorted.next();
-            if self.current.is_some() {
+            if self.advance_sorted() {
                 return Ok(true);
             }
             if self.done {
@@ -163,10 +248,66 @@ impl Order {
     /// Sorts the next group: everything, or stored documents that are equal under the stored order.
     fn sort_group(&mut self, source: &mut Source, most: Option<u64>, cx: &mut Cx<'_>) -> Result<()> {
         let most = most.map(|most| usize::try_from(most).unwrap_or(usize::MAX));
+        if let Some(latest_first) = self.by_time {
+            return self.sort_readings(source, latest_first, most, cx);
+        }
+        self.sort_documents(source, None, most, cx)
+    }
+
+    /// Sorts the next group of readings by their time, as they are sorted in a bucket already. Only where the group
+    /// has more than one bucket do they have to be sorted together.
+    fn sort_readings(
+        &mut self,
+        source: &mut Source,
+        latest_first: bool,
+        most: Option<usize>,
+        cx: &mut Cx<'_>,
+    ) -> Result<()> {
+        if let Sorted::Bucket { batch, .. } =
+            std::mem::replace(&mut self.sorted, Sorted::Documents(Vec::new().into_iter()))
+        {
+            source.recycle(batch);
+        }
+        if !std::mem::take(&mut self.ahead) && !source.advance_stored(cx)? {
+            self.done = true;
+            return Ok(());
+        }
+        let stored_fields = &self.stored_fields;
+        let is_alone = source.is_alone(&|path| stored_fields.iter().any(|field| **field == *path));
+        let keep = match (most, latest_first) {
+            (Some(most), false) => Keep::First(most),
+            (Some(most), true) => Keep::Last(most),
+            (None, _) => Keep::All,
+        };
+        source.unfold(if is_alone { keep } else { Keep::All }, cx)?;
+        if is_alone && source.is_ordered() {
+            let (record_id, batch) = source.take_batch();
+            self.sorted = Sorted::Bucket { record_id, batch, from: 0, latest_first };
+            return Ok(());
+        }
+        let Sorting::Groups(stored_order) = &self.sorting else { return Ok(()) };
+        let mut keys = Keys::new();
+        let key = stored_order.key(source.stored(), &mut keys)?.to_vec();
+        self.sort_documents(source, Some(key), most, cx)
+    }
+
+    /// Sorts the documents of the next group; `begun` is the key of one whose first stored document was unfolded.
+    fn sort_documents(
+        &mut self,
+        source: &mut Source,
+        begun: Option<Vec<u8>>,
+        most: Option<usize>,
+        cx: &mut Cx<'_>,
+    ) -> Result<()> {
+        let mut is_first = begun.is_some();
         let mut sorter = Sorter::new(most, SORT_MEMORY_BYTES);
         let mut keys = Keys::new();
-        let mut group: Option<Vec<u8>> = None;
+        let mut group = begun;
         loop {
+            if std::mem::take(&mut is_first) {
+                self.sort_matches(source, &mut sorter, &mut keys, cx)?;
+                continue;
+            }
             if !std::mem::take(&mut self.ahead) && !source.advance_stored(cx)? {
                 self.done = true;
                 break;
@@ -182,17 +323,29 @@ impl Order {
                     }
                 }
             }
-            source.unfold(cx)?;
-            while source.advance_within() {
-                cx.step()?;
-                let document = source.document();
-                let key = self.sort.key(document, &mut keys)?;
-                if sorter.wants(key) {
-                    sorter.push(key, (source.place(), DocBuf::from(document)), document.as_bytes().len())?;
-                }
+            source.unfold(Keep::All, cx)?;
+            self.sort_matches(source, &mut sorter, &mut keys, cx)?;
+        }
+        self.sorted = Sorted::Documents(sorter.finish().into_iter());
+        Ok(())
+    }
+
+    /// Takes in what the present stored document was unfolded to.
+    fn sort_matches(
+        &self,
+        source: &mut Source,
+        sorter: &mut Sorter<(Option<Place>, DocBuf)>,
+        keys: &mut Keys,
+        cx: &mut Cx<'_>,
+    ) -> Result<()> {
+        while source.advance_within() {
+            cx.step()?;
+            let document = source.document();
+            let key = self.sort.key(document, keys)?;
+            if sorter.wants(key) {
+                sorter.push(key, (source.place(), DocBuf::from(document)), document.as_bytes().len())?;
             }
         }
-        self.sorted = sorter.finish().into_iter();
         Ok(())
     }
 }

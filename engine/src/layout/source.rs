@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bindery_document::{Builder, Doc, DocBuf, Error, Result, Value, code};
 use bindery_index::RecordId;
 use bindery_patterns::Layout;
-use bindery_patterns::bucket::{Bucket, Header};
+use bindery_patterns::bucket::{Bucket, Header, Wanted};
 use bindery_patterns::prune::{Pruned, StoredOrder};
 use bindery_patterns::subset::shortcut::Need;
 use bindery_query::filter::Filter;
@@ -86,7 +86,8 @@ impl Asked {
             max: None,
             return_key: false,
             collation: logical.collation.clone(),
-            is_id_equality: logical.is_id_equality && layout.is_one_to_one(),
+            // With documents to skip the server sorts, and fails where that cannot be done.
+            is_id_equality: logical.is_id_equality && layout.is_one_to_one() && logical.skip == 0,
             purpose: Purpose::Documents,
         };
         let mut asked = Asked { logical, stored, exact, sorting };
@@ -138,12 +139,14 @@ pub(crate) struct Source {
     layout: Arc<Layout>,
     moment: Moment,
     stage: Stage,
-    /// What is still to be asked of unfolded documents.
+    /// What is still to be asked of unfolded documents, beside their times.
     filter: Option<Arc<Filter>>,
     /// How much of a subset's array is asked for.
     need: Need,
     /// The times that readings of buckets are asked for.
     times: RangeInclusive<i64>,
+    /// The only fields of readings that are asked for.
+    wanted: Option<Vec<Box<str>>>,
     /// The matches in the present stored document.
     batch: Batch,
     current: usize,
@@ -151,10 +154,34 @@ pub(crate) struct Source {
 
 /// Logical documents of one stored one.
 #[derive(Default)]
-struct Batch {
+pub(super) struct Batch {
     bytes: Vec<u8>,
     documents: Vec<(u32, Range<usize>)>,
     next: usize,
+    /// Whether readings come in the order of time.
+    ordered: bool,
+}
+
+/// How many readings of a bucket are asked for, if they come in the order of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Keep {
+    All,
+    /// So many of the earliest.
+    First(usize),
+    /// So many of the latest.
+    Last(usize),
+}
+
+impl Keep {
+    /// The part of these places that is kept.
+    fn of(self, places: Range<u32>) -> Range<u32> {
+        let few = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        match self {
+            Keep::All => places,
+            Keep::First(n) => places.start..places.end.min(places.start.saturating_add(few(n))),
+            Keep::Last(n) => places.start.max(places.end.saturating_sub(few(n)))..places.end,
+        }
+    }
 }
 
 impl Source {
@@ -165,13 +192,23 @@ impl Source {
     pub(crate) fn open(server: &Inner, collection: &LayoutCollection, asked: &Asked, need: Need) -> Result<Source> {
         let moment = collection.snapshot();
         let stage = build(&moment.stored, choose(&moment.stored, &asked.stored, server.planner)?.winner);
-        let filter = (!asked.exact).then(|| Arc::clone(&asked.logical.filter));
         let layout = Arc::clone(&collection.layout);
-        let times = match &*layout {
+        let (times, are_all) = match &*layout {
             Layout::Bucket(bucket) => bucket.times_of(&asked.logical.filter),
-            Layout::Attribute(_) | Layout::Subset(_) => i64::MIN..=i64::MAX,
+            Layout::Attribute(_) | Layout::Subset(_) => (i64::MIN..=i64::MAX, false),
         };
-        Ok(Source { layout, moment, stage, filter, need, times, batch: Batch::default(), current: 0 })
+        let filter = (!asked.exact && !are_all).then(|| Arc::clone(&asked.logical.filter));
+        let batch = Batch::default();
+        Ok(Source { layout, moment, stage, filter, need, times, wanted: None, batch, current: 0 })
+    }
+
+    /// Makes no other fields of readings than these; false if they may be needed after all, or there are no readings.
+    pub(super) fn want_only(&mut self, fields: Vec<Box<str>>) -> bool {
+        let can = self.filter.is_none() && matches!(&*self.layout, Layout::Bucket(_));
+        if can {
+            self.wanted = Some(fields);
+        }
+        can
     }
 
     /// Moves to the next logical document; false at the end.
@@ -183,7 +220,7 @@ impl Source {
             if !self.advance_stored(cx)? {
                 return Ok(false);
             }
-            self.unfold(cx)?;
+            self.unfold(Keep::All, cx)?;
         }
     }
 
@@ -201,8 +238,9 @@ impl Source {
         self.stage.advance(&self.moment.stored, cx)
     }
 
-    /// Looks for the matches in the present stored document and stands before the first.
-    pub(crate) fn unfold(&mut self, cx: &mut Cx<'_>) -> Result<()> {
+    /// Looks for the matches in the present stored document and stands before the first. Of readings that come in
+    /// the order of time, and that nothing else is asked of, only those to keep are made.
+    pub(super) fn unfold(&mut self, keep: Keep, cx: &mut Cx<'_>) -> Result<()> {
         let stored = self.stage.document(&self.moment.stored);
         let batch = &mut self.batch;
         match &*self.layout {
@@ -221,14 +259,22 @@ impl Source {
             }
             Layout::Bucket(bucket) => {
                 batch.bytes.clear();
-                let (documents, filter) = (&mut batch.documents, self.filter.as_deref());
-                bucket.unfold(stored, &self.times, &mut batch.bytes, |ordinal, start, bytes| {
-                    match passes(filter, &bytes[start..])? {
-                        true => documents.push((ordinal, start..bytes.len())),
-                        false => bytes.truncate(start),
+                let wanted = self.wanted.as_deref().map_or(Wanted::All, Wanted::Only);
+                let mut readings = bucket.open(&Header::read(stored, false), wanted);
+                batch.ordered = readings.are_ordered();
+                let mut places = readings.ordered(&self.times);
+                if batch.ordered && self.filter.is_none() {
+                    places = keep.of(places);
+                }
+                let others: Vec<u32> = readings.others(&self.times).collect();
+                for place in places.chain(others) {
+                    let start = batch.bytes.len();
+                    readings.write(place, &mut batch.bytes);
+                    match passes(self.filter.as_deref(), &batch.bytes[start..])? {
+                        true => batch.documents.push((place, start..batch.bytes.len())),
+                        false => batch.bytes.truncate(start),
                     }
-                    Ok(())
-                })?;
+                }
             }
         }
         Ok(())
@@ -242,16 +288,43 @@ impl Source {
         }
         let stored = self.stage.document(&self.moment.stored);
         let header = Header::read(stored, false);
-        if self.filter.is_none() || bucket.covers(filter, stored, &header) {
+        let are_within = self.times.contains(&header.first) && self.times.contains(&header.last);
+        if self.filter.is_none() && are_within || bucket.covers(filter, stored, &header) {
             return Ok(Some(u64::from(header.count)));
         }
+        let mut readings = bucket.open(&header, Wanted::All);
+        let places = readings.places(&self.times);
+        if self.filter.is_none() {
+            return Ok(Some(places.len() as u64));
+        }
         let mut found = 0;
-        bucket.unfold(stored, &self.times, &mut self.batch.bytes, |_, start, bytes| {
-            found += u64::from(filter.matches(Doc::from_stored(&bytes[start..]))?);
-            bytes.truncate(start);
-            Ok(())
-        })?;
+        for place in places {
+            self.batch.bytes.clear();
+            readings.write(place, &mut self.batch.bytes);
+            found += u64::from(filter.matches(Doc::from_stored(&self.batch.bytes))?);
+        }
         Ok(Some(found))
+    }
+
+    /// Whether no other stored document is equal to the present one under an order that begins with fields that
+    /// `ordered` knows. False where that is not known without looking.
+    pub(super) fn is_alone(&self, ordered: &dyn Fn(&str) -> bool) -> bool {
+        self.stage.is_alone(&self.moment.stored, ordered)
+    }
+
+    /// Whether the matches in the present stored document come in the order of time.
+    pub(super) fn is_ordered(&self) -> bool {
+        self.batch.ordered
+    }
+
+    /// Takes the matches in the present stored document, and its record id.
+    pub(super) fn take_batch(&mut self) -> (Option<RecordId>, Batch) {
+        (self.stage.record_id(), std::mem::take(&mut self.batch))
+    }
+
+    /// Gives a batch back, to be filled again.
+    pub(super) fn recycle(&mut self, batch: Batch) {
+        self.batch = Batch { documents: Vec::new(), ..batch };
     }
 
     /// The stored document that the walk stands on.
@@ -271,6 +344,19 @@ impl Source {
     pub(crate) fn place(&self) -> Option<Place> {
         let (ordinal, _) = self.batch.documents.get(self.current)?;
         Some(Place { record_id: self.stage.record_id()?, ordinal: *ordinal })
+    }
+}
+
+impl Batch {
+    /// How many documents there are.
+    pub(super) fn len(&self) -> usize {
+        self.documents.len()
+    }
+
+    /// One of them, and its place in the stored document.
+    pub(super) fn get(&self, at: usize) -> Option<(u32, Doc<'_>)> {
+        let (ordinal, range) = self.documents.get(at)?;
+        Some((*ordinal, Doc::from_stored(self.bytes.get(range.clone())?)))
     }
 }
 

@@ -1,17 +1,17 @@
 //! The statements of `update`, `delete` and `findAndModify` on logical documents.
 //!
-//! Matches are found first and written to then, from the last place of a stored document to its first: what
-//! a write does to a stored document moves only later places.
-
-use std::cmp::Reverse;
+//! Matches are found first and written to then; those in one bucket together, because a write to a bucket may move
+//! other readings in it.
 
 use bindery_document::{Doc, DocBuf, OwnedValue, Result, Value};
 use bindery_patterns::Layout;
+use bindery_patterns::bucket::Bucket;
 use bindery_patterns::subset::shortcut::Need;
 use bindery_query::filter::Filter;
 use bindery_query::plan::Shape;
 
 use super::source::{Place, matching_places};
+use super::writer::BucketChange;
 use super::{LayoutCollection, Writer, series};
 use crate::command::{Compiled, ModifyOutcome, Request, Statement, UpdateOutcome, prepare};
 use crate::execute::{Question, project};
@@ -44,8 +44,9 @@ pub(crate) fn update(
         outcome.upserted = Some(upsert(request, &mut writer, &compiled, bypass, cx)?.0);
         return Ok(());
     }
-    if !collection.layout.is_one_to_one() {
-        places.sort_unstable_by_key(|place| (place.record_id, Reverse(place.ordinal)));
+    if let Layout::Bucket(bucket) = &*collection.layout {
+        places.sort_unstable();
+        return update_readings(bucket, &mut writer, &places, &compiled, bypass, outcome, cx);
     }
     let mut buffer = Vec::new();
     for place in places {
@@ -58,6 +59,70 @@ pub(crate) fn update(
         outcome.modified += u64::from(modified);
     }
     Ok(())
+}
+
+/// Updates readings, bucket by bucket: a change of its time moves a reading, so that all of a bucket change at once.
+fn update_readings(
+    bucket: &Bucket,
+    writer: &mut Writer<'_>,
+    places: &[Place],
+    compiled: &Compiled,
+    bypass: bool,
+    outcome: &mut UpdateOutcome,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    let mut changes: Vec<BucketChange> = Vec::new();
+    let mut failed = Ok(());
+    'buckets: for places in places.chunk_by(|a, b| a.record_id == b.record_id) {
+        let Some(first) = places.first() else { continue };
+        let readings = writer.readings(bucket, first.record_id, cx);
+        let mut changed = Vec::new();
+        for place in places {
+            let Some(before) = readings.get(place.ordinal as usize) else { continue };
+            match new_version(bucket, writer.collection(), Doc::from_stored(before), compiled, bypass, cx) {
+                Ok(after) => {
+                    outcome.matched += 1;
+                    outcome.modified += u64::from(after.is_some());
+                    changed.extend(after.map(|after| (place.ordinal, after)));
+                }
+                Err(error) => {
+                    failed = Err(error);
+                    changes.push((first.record_id, changed));
+                    break 'buckets;
+                }
+            }
+        }
+        changes.push((first.record_id, changed));
+    }
+    // What was done before a failure stays done.
+    changes.retain(|(_, changed)| !changed.is_empty());
+    writer.replace_readings(bucket, &changes, cx)?;
+    failed
+}
+
+/// What an update makes of a reading; `None` if it changes nothing.
+fn new_version(
+    bucket: &Bucket,
+    collection: &LayoutCollection,
+    before: Doc<'_>,
+    compiled: &Compiled,
+    bypass: bool,
+    cx: &mut Cx<'_>,
+) -> Result<Option<Vec<u8>>> {
+    cx.step()?;
+    let mut after = Vec::new();
+    if !compiled.apply_to(before, &mut after)?.modified {
+        return Ok(None);
+    }
+    if collection.series.is_some() {
+        after = bucket.arranged(Doc::from_stored(&after), false).into_bytes();
+    }
+    let new = Doc::from_stored(&after);
+    if !bypass {
+        write::check_update(&collection.options, before, new)?;
+    }
+    bucket.reading(new)?;
+    Ok(Some(after))
 }
 
 /// Updates the document at a place; says whether it counts as modified. The new version is left in `buffer`.
@@ -76,14 +141,7 @@ fn apply(
         if !bypass {
             write::check_update(&writer.collection().options, before.doc(), after)?;
         }
-        let layout = &writer.collection().layout;
-        match (&writer.collection().series, &**layout) {
-            (Some(_), Layout::Bucket(bucket)) => {
-                let arranged = bucket.arranged(after, false);
-                writer.replace(place, arranged.doc(), cx)?;
-            }
-            _ => writer.replace(place, after, cx)?,
-        }
+        writer.replace(place, after, cx)?;
     }
     Ok(applied.modified)
 }

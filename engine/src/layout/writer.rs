@@ -1,7 +1,9 @@
 //! Writing logical documents: one writer at a time, each document's change visible whole.
 
 use bindery_document::{Doc, DocBuf, Result};
+use bindery_index::RecordId;
 use bindery_patterns::Layout;
+use bindery_patterns::bucket::Bucket;
 use bindery_patterns::subset::Subset;
 use bindery_patterns::subset::shortcut::{Need, Push};
 use parking_lot::MutexGuard;
@@ -10,6 +12,9 @@ use super::source::Place;
 use super::{LayoutCollection, attribute, bucket, subset};
 use crate::collection::WriteGuard;
 use crate::trace::Cx;
+
+/// New versions of a bucket's readings, by their places in it.
+pub(super) type BucketChange = (RecordId, Vec<(u32, Vec<u8>)>);
 
 /// The right to change a collection with a layout.
 pub(crate) struct Writer<'a> {
@@ -79,6 +84,35 @@ impl<'a> Writer<'a> {
         }
     }
 
+    /// All readings of a bucket, by their places.
+    pub(super) fn readings(&self, layout: &Bucket, record_id: RecordId, cx: &mut Cx<'_>) -> Vec<Vec<u8>> {
+        let state = self.stored.peek();
+        let stored = state.records.get(record_id, &mut cx.visitor);
+        stored.map_or_else(Vec::new, |stored| layout.documents(Doc::from_stored(stored)))
+    }
+
+    /// Puts new versions, which were checked, in the places of readings, given by bucket and place.
+    ///
+    /// # Errors
+    /// None but faults of ours.
+    pub(super) fn replace_readings(
+        &mut self,
+        layout: &Bucket,
+        changes: &[BucketChange],
+        cx: &mut Cx<'_>,
+    ) -> Result<()> {
+        let _moment = self.collection.moment.write();
+        // Those that belong into another bucket now come last, so that they cannot move others that are to change.
+        let mut moved = Vec::new();
+        for (record_id, changed) in changes {
+            bucket::replace(layout, &mut self.stored, *record_id, changed, &mut moved, cx)?;
+        }
+        for reading in moved {
+            bucket::insert(layout, &mut self.open, &mut self.stored, Doc::from_stored(reading), cx)?;
+        }
+        Ok(())
+    }
+
     /// Puts a new version in the place of a logical document.
     ///
     /// # Errors
@@ -87,7 +121,16 @@ impl<'a> Writer<'a> {
         let _moment = self.collection.moment.write();
         match &*self.collection.layout {
             Layout::Attribute(layout) => attribute::replace(layout, &mut self.stored, place, new, cx),
-            Layout::Bucket(layout) => bucket::replace(layout, &mut self.open, &mut self.stored, place, new, cx),
+            Layout::Bucket(layout) => {
+                layout.reading(new)?;
+                let changed = [(place.ordinal, new.as_bytes().to_vec())];
+                let mut moved = Vec::new();
+                bucket::replace(layout, &mut self.stored, place.record_id, &changed, &mut moved, cx)?;
+                match moved.first() {
+                    Some(_) => bucket::insert(layout, &mut self.open, &mut self.stored, new, cx),
+                    None => Ok(()),
+                }
+            }
             Layout::Subset(layout) => match &mut self.side {
                 Some(side) => subset::replace(layout, &mut self.stored, side, place, new, cx),
                 None => Ok(()),

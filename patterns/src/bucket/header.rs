@@ -21,10 +21,16 @@ pub struct Header<'a> {
     pub last: i64,
     /// How many readings.
     pub count: u32,
-    /// What is known of the fields, by their names.
+    /// What is known of the fields, by their names; empty unless it was asked for.
     pub summaries: Vec<(&'a [u8], Summary)>,
-    /// The readings.
-    pub readings: Doc<'a>,
+    /// The summaries as they are stored.
+    summary: Doc<'a>,
+    /// The columns of the readings that have the same fields.
+    pub(super) columns: Doc<'a>,
+    /// The other readings.
+    pub(super) rows: Doc<'a>,
+    /// Where columns and other readings begin in the stored document.
+    pub(super) rest_at: usize,
 }
 
 impl<'a> Header<'a> {
@@ -39,11 +45,14 @@ impl<'a> Header<'a> {
             last: reading.time,
             count: 0,
             summaries: Vec::new(),
-            readings: doc::EMPTY,
+            summary: doc::EMPTY,
+            columns: doc::EMPTY,
+            rows: doc::EMPTY,
+            rest_at: 0,
         }
     }
 
-    /// Reads a stored bucket; the summaries only if they are asked for.
+    /// Reads a stored bucket; all summaries only if they are asked for.
     pub fn read(stored: Doc<'a>, with_summaries: bool) -> Header<'a> {
         let nothing = Reading { meta: None, meta_at: 0, time: 0 };
         let mut header = Header::empty(Value::Null, &nothing, 0);
@@ -52,7 +61,12 @@ impl<'a> Header<'a> {
             _ => 0,
         };
         let number = |element: Element<'_>| element.value().as_exact_i64().unwrap_or_default();
-        for element in stored {
+        let end = stored.as_bytes().len().saturating_sub(1);
+        header.rest_at = end;
+        let mut elements = stored.iter();
+        loop {
+            let at = end - elements.remaining().len();
+            let Some(element) = elements.next() else { break };
             match element.key_str() {
                 "_id" => header.id = element.value(),
                 field::META => header.meta = Some(element),
@@ -61,12 +75,20 @@ impl<'a> Header<'a> {
                 field::LAST => header.last = date(element),
                 field::COUNT => header.count = u32::try_from(number(element)).unwrap_or(0),
                 field::META_AT => header.meta_at = i32::try_from(number(element)).unwrap_or(0),
-                field::SUMMARY if with_summaries && element.kind == Kind::Document => {
-                    let read = |e: Element<'a>| (e.key, Summary::read(Doc::from_stored(e.bytes)));
-                    header.summaries.extend(Doc::from_stored(element.bytes).iter().map(read));
+                field::SUMMARY if element.kind == Kind::Document => {
+                    header.summary = Doc::from_stored(element.bytes);
+                    if with_summaries {
+                        let read = |e: Element<'a>| (e.key, Summary::read(Doc::from_stored(e.bytes)));
+                        header.summaries.extend(header.summary.iter().map(read));
+                    }
+                }
+                field::COLUMNS => {
+                    header.rest_at = at;
+                    header.columns = Doc::from_stored(element.bytes);
                 }
                 field::READINGS => {
-                    header.readings = Doc::from_stored(element.bytes);
+                    header.rest_at = header.rest_at.min(at);
+                    header.rows = Doc::from_stored(element.bytes);
                     break;
                 }
                 _ => {}
@@ -76,8 +98,9 @@ impl<'a> Header<'a> {
     }
 
     /// The summary of a field.
-    pub fn summary(&self, name: &str) -> Option<&Summary> {
-        self.summaries.iter().find(|(other, _)| *other == name.as_bytes()).map(|(_, summary)| summary)
+    pub fn summary(&self, name: &str) -> Option<Summary> {
+        let stored = self.summary.element(name.as_bytes())?;
+        Some(Summary::read(Doc::from_stored(stored.bytes)))
     }
 
     /// Whether a reading belongs here by its meta field.
@@ -114,7 +137,7 @@ impl<'a> Header<'a> {
         }
     }
 
-    /// The document's bytes up to the readings' own, with room for the length.
+    /// The document's bytes up to columns and readings, with room for the length.
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let mut out = Builder::new();
         out.append("_id", self.id);
@@ -133,10 +156,18 @@ impl<'a> Header<'a> {
             summary.write(name, &mut out);
         }
         out.close(open);
-        let mut bytes = out.written_since(0).to_vec();
-        bytes.push(Kind::Array as u8);
-        bytes.extend_from_slice(field::READINGS.as_bytes());
-        bytes.push(0);
-        bytes
+        out.written_since(0).to_vec()
+    }
+
+    /// Whether both are those of the same readings, in whatever order they came.
+    pub(super) fn is_like(&self, other: &Header<'_>) -> bool {
+        let meta = |header: &Header<'_>| header.meta.map(|meta| (meta.kind, meta.bytes.to_vec()));
+        (self.start, self.first, self.last, self.count, self.meta_at)
+            == (other.start, other.first, other.last, other.count, other.meta_at)
+            && meta(self) == meta(other)
+            && self.summaries.len() == other.summaries.len()
+            && self.summaries.iter().all(|(name, summary)| {
+                other.summaries.iter().any(|(also, other)| name == also && summary.is_like(other))
+            })
     }
 }

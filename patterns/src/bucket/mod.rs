@@ -4,7 +4,7 @@
 //! {_id: 7, sensorId: 3, ts: 10:15, value: 20.5}                                     logical
 //! {_id, meta: 3, start: 10:00, first: 10:15, last: 10:15, count: 1, metaAt: 1,      stored
 //!  summary: {value: {min: 20.5, max: 20.5, sum: 20.5, rest: 0.0, n: 1}},
-//!  readings: [{_id: 7, ts: 10:15, value: 20.5}]}
+//!  columns: {_id: <7>, ts: <0:15>, value: <20.5>}}
 //! ```
 //!
 //! | field | meaning |
@@ -15,13 +15,17 @@
 //! | `count` | how many readings |
 //! | `metaAt` | the place of the meta field among a reading's fields |
 //! | `summary` | for each field that has numbers: least, greatest, sum with its rounding rest, how many; `mixed` if there is anything else but null |
-//! | `readings` | what is left of the readings, in the order of their arrival; last, so that appending is cheap |
+//! | `columns` | the readings that have the same fields as the first, without the meta field: [a column](column) for each, in the order of time, so that a span of time is found by halving and a reading is made of fixed pieces |
+//! | `readings` | the readings with other fields, as documents without the meta field, in the order of their arrival; absent, as `columns` is, if there are none |
+//!
+//! Declared with `columns: false`, all readings are documents, as the pattern is written by hand.
 //!
 //! A bucket holds readings whose meta field is the same to the byte and at the same place. Readings without a
 //! date in the time field are refused, as MongoDB's time series collections do.
 //!
 //! Sources: MongoDB's manual, "Bucket Pattern" and "Time Series Collections".
 
+mod column;
 mod fold;
 mod header;
 mod prune;
@@ -37,6 +41,7 @@ mod tests;
 pub use fold::{Appended, Reading};
 pub use header::Header;
 pub use summary::Summary;
+pub use unfold::{Readings, Wanted};
 
 /// What is bound into one bucket.
 #[derive(Clone, Debug)]
@@ -46,6 +51,8 @@ pub struct Bucket {
     size: Size,
     /// The fields that are summed up; all that have numbers, if they are not listed.
     summarized: Option<Vec<Box<str>>>,
+    /// Whether readings with the same fields are kept in columns.
+    in_columns: bool,
     /// The most readings of a bucket that is bounded by a span.
     most: u32,
     /// Whether it is that of a time-series collection, which has indexes on measurements.
@@ -73,6 +80,7 @@ mod field {
     pub(super) const COUNT: &str = "count";
     pub(super) const META_AT: &str = "metaAt";
     pub(super) const SUMMARY: &str = "summary";
+    pub(super) const COLUMNS: &str = "columns";
     pub(super) const READINGS: &str = "readings";
     pub(super) const MIN: &str = "min";
     pub(super) const MAX: &str = "max";

@@ -36,23 +36,36 @@ impl Bucket {
         condition.map_or_else(Pruned::anything, |filter| Pruned { filter, exact: false })
     }
 
-    /// The times that matching readings can have: all that a filter does not rule out by comparing them.
-    pub fn times_of(&self, filter: &Filter) -> RangeInclusive<i64> {
+    /// The times that matching readings can have, and whether that is all that is left to ask of readings in the
+    /// buckets that the pruned filter finds.
+    pub fn times_of(&self, filter: &Filter) -> (RangeInclusive<i64>, bool) {
         let all = i64::MIN..=i64::MAX;
         match filter {
-            Filter::And(parts) => parts.iter().fold(all, |times, part| {
-                let of_part = self.times_of(part);
-                *times.start().max(of_part.start())..=*times.end().min(of_part.end())
+            Filter::AlwaysTrue => (all, true),
+            Filter::And(parts) => parts.iter().fold((all, true), |(times, is_all), part| {
+                let (of_part, is_all_of_part) = self.times_of(part);
+                let both = *times.start().max(of_part.start())..=*times.end().min(of_part.end());
+                (both, is_all && is_all_of_part)
             }),
             Filter::Compare(test) if test.path.is_top_level() && self.is_time(test.path.first().as_bytes()) => {
-                let Value::DateTime(time) = test.operand.value() else { return all };
-                match test.op {
+                let Value::DateTime(time) = test.operand.value() else { return (all, false) };
+                // Times are whole milliseconds.
+                let times = match test.op {
                     CompareOp::Eq => time..=time,
-                    CompareOp::Gt | CompareOp::Gte => time..=i64::MAX,
-                    CompareOp::Lt | CompareOp::Lte => i64::MIN..=time,
-                }
+                    CompareOp::Gte => time..=i64::MAX,
+                    CompareOp::Lte => i64::MIN..=time,
+                    CompareOp::Gt => match time.checked_add(1) {
+                        Some(next) => next..=i64::MAX,
+                        None => return (all, false),
+                    },
+                    CompareOp::Lt => match time.checked_sub(1) {
+                        Some(last) => i64::MIN..=last,
+                        None => return (all, false),
+                    },
+                };
+                (times, true)
             }
-            _ => all,
+            _ => (all, rewrite(filter, &|leaf| self.prune_leaf(leaf)).exact),
         }
     }
 
@@ -114,6 +127,14 @@ impl Bucket {
             true => StoredOrder::Any,
             false => StoredOrder::Groups(order.finish()),
         }
+    }
+
+    /// Whether a sort is by the time alone once readings of one meta value are looked at; and then, whether the latest
+    /// come first.
+    pub fn sorts_by_time(&self, fields: &[SortField]) -> Option<bool> {
+        let (last, before) = fields.split_last()?;
+        let are_meta = before.iter().all(|field| self.is_meta(first_of(&field.path).as_bytes()));
+        (are_meta && *last.path == *self.time).then_some(last.descending)
     }
 
     /// The meta field and the time have their equals; what is in readings has none.

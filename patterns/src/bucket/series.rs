@@ -21,6 +21,7 @@ impl Bucket {
             meta: meta.map(Into::into),
             size: Size::Span(span_millis),
             summarized: None,
+            in_columns: true,
             most: MOST,
             is_series: true,
         }

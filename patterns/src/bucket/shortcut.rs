@@ -1,11 +1,12 @@
 //! What buckets answer without their readings: counts and rollups of whole buckets.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use bindery_document::{Builder, Doc, DocBuf, OwnedValue, Path, Value, order};
 use bindery_query::filter::{Compare, Filter};
 
-use super::{Bucket, Header, Summary, field};
+use super::{Bucket, Header, Readings, Summary, field};
 use crate::prune::{below_first, moved};
 
 impl Bucket {
@@ -105,6 +106,17 @@ impl Wanted {
     }
 }
 
+/// What came of adding readings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Added {
+    /// They are in.
+    All,
+    /// They cannot be added so; nothing was.
+    Nothing,
+    /// There is something among them that only the general way can add.
+    Untold,
+}
+
 /// The groups of a rollup while it runs.
 #[derive(Debug, Default)]
 pub struct Groups {
@@ -138,7 +150,7 @@ impl Rollup {
         group.count += i64::from(header.count);
         for ((_, wanted), state) in self.fields.iter().zip(&mut group.summaries) {
             if let Some(summary) = wanted.field().and_then(|field| header.summary(field)) {
-                state.merge(summary);
+                state.merge(&summary);
             }
         }
     }
@@ -153,6 +165,34 @@ impl Rollup {
             }
         }
         group.summaries.iter().all(|summary| !summary.mixed)
+    }
+
+    /// Adds the readings at these places, of a bucket that has them in columns.
+    pub fn add_columns(
+        &self,
+        groups: &mut Groups,
+        key: &[u8],
+        header: &Header<'_>,
+        readings: &Readings<'_>,
+        places: Range<u32>,
+    ) -> Added {
+        let mut fields = self.fields.iter().filter_map(|(_, wanted)| wanted.field());
+        if !fields.all(|field| !readings.has(field) || readings.numbers(field, 0..0).is_some()) {
+            return Added::Nothing;
+        }
+        if places.is_empty() {
+            return Added::All;
+        }
+        let group = self.group(groups, key, header);
+        group.count += i64::from(places.end.saturating_sub(places.start));
+        for ((_, wanted), state) in self.fields.iter().zip(&mut group.summaries) {
+            let numbers = wanted.field().and_then(|field| readings.numbers(field, places.clone()));
+            numbers.into_iter().flatten().for_each(|number| state.add(&number));
+        }
+        match group.summaries.iter().all(|summary| !summary.mixed) {
+            true => Added::All,
+            false => Added::Untold,
+        }
     }
 
     fn group<'g>(&self, groups: &'g mut Groups, key: &[u8], header: &Header<'_>) -> &'g mut Group {
@@ -181,18 +221,17 @@ impl Rollup {
         let mut out = Builder::new();
         out.append("_id", group.id.value());
         for ((name, wanted), summary) in self.fields.iter().zip(&group.summaries) {
-            let bound = |value: &Option<OwnedValue>| value.clone().unwrap_or_else(|| OwnedValue::new(Value::Null));
             let value = match wanted {
-                Wanted::Count => OwnedValue::new(match i32::try_from(group.count) {
+                Wanted::Count => match i32::try_from(group.count) {
                     Ok(small) => Value::Int32(small),
                     Err(_) => Value::Int64(group.count),
-                }),
-                Wanted::Min(_) => bound(&summary.min),
-                Wanted::Max(_) => bound(&summary.max),
-                Wanted::Sum(_) => OwnedValue::new(summary.total()?),
-                Wanted::Avg(_) => OwnedValue::new(summary.average()?),
+                },
+                Wanted::Min(_) => summary.min.unwrap_or(Value::Null),
+                Wanted::Max(_) => summary.max.unwrap_or(Value::Null),
+                Wanted::Sum(_) => summary.total()?,
+                Wanted::Avg(_) => summary.average()?,
             };
-            out.append(&**name, value.value());
+            out.append(&**name, value);
         }
         Some(out.finish())
     }

@@ -7,14 +7,15 @@ use crate::declare::{Options, invalid};
 
 impl Bucket {
     /// Reads the options: `time` and `meta` name fields; one of `seconds`, `minutes`, `hours`, `days` and `count`
-    /// says when a bucket is full (an hour, without); `summary` lists the fields that are summed up.
+    /// says when a bucket is full (an hour, without); `summary` lists the fields that are summed up; with
+    /// `columns: false` all readings are kept as documents.
     ///
     /// # Errors
     /// 72 and 14 for options that cannot be.
     pub fn parse(options: Doc<'_>) -> Result<Bucket> {
         const UNITS: [(&str, i64); 4] =
             [("seconds", 1_000), ("minutes", 60_000), ("hours", 3_600_000), ("days", 86_400_000)];
-        let known = ["time", "meta", "seconds", "minutes", "hours", "days", "count", "summary"];
+        let known = ["time", "meta", "seconds", "minutes", "hours", "days", "count", "summary", "columns"];
         let options = Options::new("bucket", options, &known)?;
         let (time, meta) = (options.required_field("time")?, options.field("meta")?);
         if meta.as_ref() == Some(&time) {
@@ -31,7 +32,8 @@ impl Bucket {
             _ => return Err(invalid("a bucket layout is bounded by one span of time or one count")),
         };
         let summarized = options.fields("summary")?;
-        Ok(Bucket { time, meta, size, summarized, most: u32::MAX, is_series: false })
+        let in_columns = options.flag("columns")?.unwrap_or(true);
+        Ok(Bucket { time, meta, size, summarized, in_columns, most: u32::MAX, is_series: false })
     }
 
     /// The index on meta and start.

@@ -5,7 +5,7 @@
 
 use std::cmp::Ordering;
 
-use bindery_document::{Builder, Doc, OwnedValue, Value, order};
+use bindery_document::{Builder, Doc, Value, order};
 
 use super::field;
 
@@ -13,9 +13,9 @@ use super::field;
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
     /// The least number; of equal ones the first.
-    pub min: Option<OwnedValue>,
+    pub min: Option<Value<'static>>,
     /// The greatest number; of equal ones the first.
-    pub max: Option<OwnedValue>,
+    pub max: Option<Value<'static>>,
     sum: f64,
     rest: f64,
     /// How many numbers.
@@ -57,7 +57,9 @@ impl Summary {
             }
         }
         self.n += 1;
-        self.bound(value, value);
+        if let Some(number) = number(value) {
+            self.bound(&number, &number);
+        }
     }
 
     /// Takes in the summary of other values.
@@ -68,19 +70,19 @@ impl Summary {
         self.width = self.width.max(other.width);
         self.mixed |= other.mixed;
         if let (Some(min), Some(max)) = (&other.min, &other.max) {
-            self.bound(&min.value(), &max.value());
+            self.bound(min, max);
         }
     }
 
-    fn bound(&mut self, min: &Value<'_>, max: &Value<'_>) {
-        let is = |value: &Value<'_>, than: &Option<OwnedValue>, wanted: Ordering| {
-            than.as_ref().is_none_or(|old| order::compare(value, &old.value()) == wanted)
+    fn bound(&mut self, min: &Value<'static>, max: &Value<'static>) {
+        let is = |value: &Value<'_>, than: &Option<Value<'_>>, wanted: Ordering| {
+            than.as_ref().is_none_or(|old| order::compare(value, old) == wanted)
         };
         if is(min, &self.min, Ordering::Less) {
-            self.min = Some(OwnedValue::new(*min));
+            self.min = Some(*min);
         }
         if is(max, &self.max, Ordering::Greater) {
-            self.max = Some(OwnedValue::new(*max));
+            self.max = Some(*max);
         }
     }
 
@@ -124,14 +126,30 @@ impl Summary {
         exact.then(|| (self.sum as i64).checked_add(self.rest as i64)).flatten()
     }
 
+    /// Whether both tell the same; sums may differ by what another order of adding rounds.
+    pub(super) fn is_like(&self, other: &Summary) -> bool {
+        let same = |a: &Option<Value<'_>>, b: &Option<Value<'_>>| match (a, b) {
+            (Some(a), Some(b)) => order::compare(a, b).is_eq(),
+            (None, None) => true,
+            _ => false,
+        };
+        let scale = self.sum.abs().max(other.sum.abs()).max(1.0);
+        same(&self.min, &other.min)
+            && same(&self.max, &other.max)
+            && self.n == other.n
+            && self.width == other.width
+            && self.mixed == other.mixed
+            && (self.sum - other.sum).abs() <= scale * 1e-9
+    }
+
     /// Reads what [`Summary::write`] wrote.
     pub(super) fn read(doc: Doc<'_>) -> Summary {
         let mut summary = Summary::default();
         for part in doc {
             let value = part.value();
             match part.key_str() {
-                field::MIN => summary.min = Some(OwnedValue::new(value)),
-                field::MAX => summary.max = Some(OwnedValue::new(value)),
+                field::MIN => summary.min = number(&value),
+                field::MAX => summary.max = number(&value),
                 field::SUM => match value {
                     Value::Int32(n) => summary.sum = f64::from(n),
                     Value::Int64(n) => {
@@ -158,8 +176,8 @@ impl Summary {
         let open = out.open_document(name);
         let mut mixed = self.mixed;
         if let (Some(min), Some(max)) = (&self.min, &self.max) {
-            out.append(field::MIN, min.value());
-            out.append(field::MAX, max.value());
+            out.append(field::MIN, *min);
+            out.append(field::MAX, *max);
             let integer = if self.width == Width::Double { None } else { self.integer() };
             match (self.width, integer) {
                 (Width::Int, Some(n)) if i32::try_from(n).is_ok() => out.append(field::SUM, n as i32),
@@ -176,6 +194,16 @@ impl Summary {
             out.append(field::MIXED, true);
         }
         out.close(open);
+    }
+}
+
+/// A number that borrows nothing.
+fn number(value: &Value<'_>) -> Option<Value<'static>> {
+    match *value {
+        Value::Int32(n) => Some(Value::Int32(n)),
+        Value::Int64(n) => Some(Value::Int64(n)),
+        Value::Double(d) => Some(Value::Double(d)),
+        _ => None,
     }
 }
 

@@ -29,25 +29,85 @@ fn folded(layout: &Bucket, readings: &[DocBuf]) -> Vec<u8> {
     layout.fold(Value::Int32(1), readings.iter().map(DocBuf::doc)).expect("readings").expect("a bucket")
 }
 
+/// Readings with the same fields, some of them late, with values of all widths.
+fn even_readings() -> Vec<DocBuf> {
+    let values = [5, 127, 128, -1, -40_000, 1 << 30, 7, 9];
+    let minutes = [3, 5, 4, 9, 9, 8, 0, 59];
+    let reading = |i: usize| {
+        let mixed = if i.is_multiple_of(2) { Bson::Int32(1) } else { Bson::Double(1.5) };
+        doc! {
+            "_id": i as i64 * 1000, "s": 3, "t": at(3_600_000 + minutes[i] * 60_000 + i as i64), "v": values[i],
+            "d": i as f64 / 3.0, "name": format!("n{i}"), "gone": Bson::Null, "mixed": mixed, "is": i.is_multiple_of(3),
+        }
+    };
+    (0..values.len()).map(|i| DocBuf::from_bson(&reading(i)).expect("document")).collect()
+}
+
+fn time_of(layout: &Bucket, reading: &[u8]) -> i64 {
+    layout.reading(Doc::from_stored(reading)).expect("a reading").time
+}
+
 #[test]
 fn appending_gives_the_bucket_that_folding_gives() {
-    for options in [doc! {"time": "t", "meta": "s"}, doc! {"time": "t", "count": 9}] {
+    let all: Vec<DocBuf> = readings().into_iter().chain(even_readings()).collect();
+    for options in
+        [doc! {"time": "t", "meta": "s"}, doc! {"time": "t", "count": 99}, doc! {"time": "t", "columns": false}]
+    {
         let layout = layout(&options);
-        let readings = readings();
-        let mut stored = folded(&layout, &readings[..1]);
-        for (n, reading) in readings.iter().enumerate().skip(1) {
-            let decided = layout.reading(reading.doc()).expect("a reading");
-            let appended = layout.append(Doc::from_stored(&stored), &decided, reading.doc());
-            let mut place = stored.clone();
-            place.resize(appended.bytes, 0);
-            appended.write(&mut place);
-            stored = place;
-            assert_eq!(stored, folded(&layout, &readings[..=n]), "{:?}", Doc::from_stored(&stored));
-            assert!(bindery_document::validate::validate(&stored).is_ok());
+        for readings in [readings(), even_readings(), all.clone(), all.iter().rev().cloned().collect()] {
+            let mut stored = folded(&layout, &readings[..1]);
+            for (n, reading) in readings.iter().enumerate().skip(1) {
+                let decided = layout.reading(reading.doc()).expect("a reading");
+                let appended = layout.append(Doc::from_stored(&stored), &decided, reading.doc()).expect("a bucket");
+                let mut place = stored.clone();
+                place.resize(appended.bytes.max(stored.len()), 0);
+                appended.write(&mut place[..]);
+                place.truncate(appended.bytes);
+                stored = place;
+                assert!(bindery_document::validate::validate(&stored).is_ok());
+                assert!(layout.is_sound(Doc::from_stored(&stored)), "{:?}", Doc::from_stored(&stored));
+                let whole = folded(&layout, &readings[..=n]);
+                let both = [&stored, &whole].map(|bytes| layout.documents(Doc::from_stored(bytes)));
+                assert_eq!(both[0], both[1]);
+            }
+            let mut back = layout.documents(Doc::from_stored(&stored));
+            let mut expected: Vec<Vec<u8>> = readings.iter().map(|reading| reading.as_bytes().to_vec()).collect();
+            back.sort();
+            expected.sort();
+            assert_eq!(back, expected);
         }
-        let back = layout.documents(Doc::from_stored(&stored));
-        assert!(back.iter().zip(&readings).all(|(a, b)| a == b.as_bytes()));
     }
+}
+
+#[test]
+fn readings_in_columns_lie_in_the_order_of_time() {
+    let layout = layout(&doc! {"time": "t", "meta": "s"});
+    let stored = folded(&layout, &even_readings());
+    let header = super::Header::read(Doc::from_stored(&stored), false);
+    let mut opened = layout.open(&header, super::Wanted::All);
+    assert!(opened.are_ordered());
+    let documents = layout.documents(Doc::from_stored(&stored));
+    assert!(documents.is_sorted_by_key(|reading| time_of(&layout, reading)));
+    let range = 3_600_000 + 4 * 60_000..=3_600_000 + 9 * 60_000 + 3;
+    let within = documents.iter().filter(|reading| range.contains(&time_of(&layout, reading))).count();
+    assert_eq!(opened.ordered(&range).len(), within);
+    // Fields that are not wanted are not made, and places can be read in any order.
+    let wanted = ["v".into(), "name".into()];
+    let mut opened_some = layout.open(&header, super::Wanted::Only(&wanted));
+    for place in [5, 2, 7] {
+        let (mut whole, mut some) = (Vec::new(), Vec::new());
+        opened.write(place, &mut whole);
+        opened_some.write(place, &mut some);
+        assert_eq!(whole, documents[place as usize]);
+        let (whole, some) = (Doc::from_stored(&whole), Doc::from_stored(&some));
+        assert_eq!(some.iter().map(|e| e.key_str()).collect::<Vec<_>>(), ["v", "name"]);
+        let same = |e: bindery_document::Element<'_>| whole.element(e.key).is_some_and(|other| other.bytes == e.bytes);
+        assert!(some.iter().all(same));
+    }
+    let numbers: Vec<_> = opened.numbers("d", 0..2).expect("numbers").map(|number| number.as_f64()).collect();
+    let expected = documents[..2].iter().map(|reading| Doc::from_stored(reading).get("d").and_then(|d| d.as_f64()));
+    assert_eq!(numbers, expected.collect::<Vec<_>>());
+    assert!(opened.numbers("mixed", 0..1).is_none() && opened.numbers("name", 0..1).is_none());
 }
 
 #[test]

@@ -78,7 +78,11 @@ impl Subject for Readings {
             9 => doc! {"$or": [{"sensor": 1}, {"ts": {"$lte": time(random)}}]},
             10 => doc! {"$nor": [{"sensor": 1}, {"value": {"$gt": 50}}]},
             11 => doc! {"sensor": {"$exists": false}},
-            12 => doc! {"ts": time(random)},
+            12 => match random.below(3) {
+                0 => doc! {"ts": time(random)},
+                1 => doc! {"sensor": random.below(4) as i32},
+                _ => doc! {"sensor": random.below(4) as i32, "ts": {"$gt": time(random), "$lte": time(random)}},
+            },
             _ => doc! {},
         }
     }
@@ -96,6 +100,10 @@ impl Subject for Readings {
 
     fn sort_fields(&self) -> Vec<&'static str> {
         vec!["ts", "sensor", "value", "ts", "sensor.room"]
+    }
+
+    fn order_fields(&self, random: &mut Random) -> Vec<&'static str> {
+        if random.one_in(4) { vec!["ts", "level"] } else { vec!["ts"] }
     }
 
     fn projection(&self, random: &mut Random) -> Document {
@@ -124,8 +132,16 @@ impl Subject for Readings {
 
 #[test]
 fn buckets_by_hour_answer_as_plain_documents_do() {
-    for seed in 0..14 {
+    for seed in 0..8 {
         Model::new(&Readings { options: doc! {"time": "ts", "meta": "sensor", "hours": 1} }, seed).steps(500);
+    }
+}
+
+#[test]
+fn buckets_of_documents_answer_as_plain_documents_do() {
+    let options = doc! {"time": "ts", "meta": "sensor", "hours": 2, "columns": false};
+    for seed in 20..23 {
+        Model::new(&Readings { options: options.clone() }, seed).steps(500);
     }
 }
 

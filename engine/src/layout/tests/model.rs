@@ -44,6 +44,10 @@ pub(super) trait Subject {
     fn projection(&self, random: &mut Random) -> Document;
     /// What `$group` does; its answer must not depend on the order of documents.
     fn group(&self, random: &mut Random) -> Document;
+    /// Fields to sort by of which equal values are the same to the byte.
+    fn order_fields(&self, _random: &mut Random) -> Vec<&'static str> {
+        Vec::new()
+    }
     /// Indexes that both have.
     fn indexes(&self) -> Vec<Document> {
         Vec::new()
@@ -186,8 +190,32 @@ impl<'a> Model<'a> {
                 let pipeline = [doc! {"$match": filter}, doc! {"$group": group}];
                 self.both(doc! {"aggregate": "c", "pipeline": pipeline.to_vec(), "cursor": {"batchSize": 1_000_000}});
             }
+            12 => self.first_by_order(),
             _ => self.find(),
         }
+    }
+
+    /// The fields that are sorted by, of the first or of all in that order: documents that are equal under it may
+    /// come in any order, but these fields do not tell.
+    fn first_by_order(&mut self) {
+        let (mut sort, mut projection) = (Document::new(), doc! {"_id": 0});
+        for field in self.subject.order_fields(&mut self.random) {
+            sort.insert(field, if self.random.one_in(2) { 1 } else { -1 });
+            projection.insert(field, 1);
+        }
+        if sort.is_empty() {
+            return;
+        }
+        let filter = self.subject.filter(&mut self.random);
+        let mut command = doc! {"find": "c", "filter": filter, "sort": sort, "batchSize": 1_000_000};
+        if self.random.one_in(3) {
+            command.insert("skip", self.random.below(5) as i32);
+        }
+        if !self.random.one_in(3) {
+            command.insert("limit", 1 + self.random.below(9) as i32);
+        }
+        command.insert("projection", projection);
+        self.both(command);
     }
 
     fn find(&mut self) {
