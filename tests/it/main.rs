@@ -14,4 +14,5 @@ mod extjson;
 mod planner;
 mod server;
 mod snapshots;
+mod validation_details;
 mod wire;

@@ -3,6 +3,7 @@
 //! Source: MongoDB's manual, "Schema Validation".
 
 use bindery_document::{Builder, Doc, Error, Result, Value, code};
+use bindery_query::filter::{ParseContext, failure};
 
 use crate::collection::{CollectionOptions, ValidationAction, ValidationLevel};
 
@@ -42,10 +43,8 @@ fn check(options: &CollectionOptions, document: Doc<'_>) -> Result<()> {
         details.append("failingDocumentId", id);
     }
     if let Some(validator) = &options.validator {
-        let open = details.open_document("details");
-        details.append("operatorName", validator.document.doc().first().map_or("", |e| e.key_str()));
-        details.append("specifiedAs", Value::Document(validator.document.doc()));
-        details.close(open);
+        let why = failure::explain(validator.document.doc(), document, &ParseContext::default());
+        details.append("details", Value::Document(why.doc()));
     }
     details.close(info);
     Err(Error::new(code::DOCUMENT_VALIDATION_FAILURE, "Document failed validation").with_details(details.finish()))

@@ -46,6 +46,17 @@ impl ExprTest {
     }
 }
 
+impl ExprTest {
+    /// What the expression gives for a document; `None` for nothing.
+    ///
+    /// # Errors
+    /// What it fails with.
+    pub(super) fn result(&self, doc: Doc<'_>) -> Result<Option<OwnedValue>> {
+        let scope = Scope::new(doc).with_strings(self.strings.as_deref());
+        Ok(self.expression.evaluate(&scope)?.get().map(|value| OwnedValue::new(value)))
+    }
+}
+
 /// Parses the expression.
 ///
 /// # Errors

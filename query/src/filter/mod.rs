@@ -8,6 +8,7 @@
 //! parse     documents -> tree, with MongoDB's error codes; one file per operator for its operand
 //! canonical tree -> simplified and sorted tree, so that plans do not depend on how it was written
 //! evaluate  tree x document -> bool (and the array position for `$` in projections and updates)
+//! failure   query document x document -> why it does not match
 //! ```
 //!
 //! The walk along dotted paths and the order of values belong to `bindery_document`; the expressions
@@ -23,6 +24,7 @@ mod compare;
 mod elem_match;
 mod evaluate;
 mod expr;
+pub mod failure;
 pub mod json_schema;
 mod membership;
 mod modulo;

@@ -19,7 +19,7 @@
 mod parse;
 mod rule;
 
-pub(super) use parse::parse;
+pub(super) use parse::{parse, parse_at};
 pub use rule::{Rule, Schema};
 
 use std::cmp::Ordering;

@@ -28,6 +28,14 @@ pub(in crate::filter) fn parse(operand: Value<'_>) -> Result<Filter> {
     schema(document, &Subject::Document).map(canonical::simplify)
 }
 
+/// Parses a schema about what `path` leads to.
+///
+/// # Errors
+/// As [`parse`].
+pub(in crate::filter) fn parse_at(document: Doc<'_>, path: Path) -> Result<Filter> {
+    schema(document, &Subject::Value(path)).map(canonical::simplify)
+}
+
 fn mismatch(keyword: &str, expected: &str) -> Error {
     Error::new(code::TYPE_MISMATCH, format!("$jsonSchema: '{keyword}' must be {expected}"))
 }
