@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::path::PathBuf;
 
-use bindery::Database;
+use bindery::{Database, Options, Planner};
 use bindery_lab::extjson;
 use bson::{RawDocumentBuf, rawdoc};
 
@@ -24,23 +24,46 @@ pub(crate) struct Arguments {
     /// The script; `-` is standard input
     #[arg(value_name = "FILE", default_value = "-")]
     script: PathBuf,
+    /// Whose choice of plans; a command's own field `planner` outweighs it
+    #[arg(long, value_name = "PLANNER", default_value = "bindery")]
+    planner: Planning,
+}
+
+/// The planners, by their names.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Planning {
+    /// The cheapest plan that this engine knows of
+    Bindery,
+    /// The plan that MongoDB 6.0 would choose, so that keys and documents examined are its counts
+    #[value(name = "mongodb")]
+    MongoDb,
+}
+
+impl Planning {
+    fn options(self) -> Options {
+        let planner = match self {
+            Planning::Bindery => Planner::Bindery,
+            Planning::MongoDb => Planner::MongoDb,
+        };
+        Options { planner, ..Options::default() }
+    }
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let stdout = std::io::stdout().lock();
     if arguments.script.as_os_str() == "-" {
-        return run_script(std::io::stdin().lock(), stdout);
+        return run_script(arguments.planner, std::io::stdin().lock(), stdout);
     }
     let name = arguments.script.display();
     let unreadable = |error: std::io::Error| Failure::Undone(format!("{name}: cannot be read: {error}"));
-    run_script(File::open(&arguments.script).map_err(unreadable)?, stdout)
+    run_script(arguments.planner, File::open(&arguments.script).map_err(unreadable)?, stdout)
 }
 
 /// FailedToParse, for a line that is no document.
 const FAILED_TO_PARSE: i32 = 9;
 
-fn run_script(input: impl Read, output: impl Write) -> Result<(), Failure> {
-    let database = Database::new();
+fn run_script(planning: Planning, input: impl Read, output: impl Write) -> Result<(), Failure> {
+    let database = Database::with_options(planning.options());
     let mut input = BufReader::new(input);
     let mut output = BufWriter::new(output);
     let mut line = Vec::new();
@@ -99,7 +122,7 @@ mod tests {
 
     fn replies(script: &str) -> (Vec<String>, Result<(), Failure>) {
         let mut output = Vec::new();
-        let outcome = run_script(script.as_bytes(), &mut output);
+        let outcome = run_script(Planning::Bindery, script.as_bytes(), &mut output);
         let text = String::from_utf8(output).expect("UTF-8");
         (text.lines().map(str::to_owned).collect(), outcome)
     }

@@ -132,6 +132,31 @@ fn own_readings_are_compared() {
 }
 
 #[test]
+fn a_script_runs_with_the_planner_that_is_asked_for() {
+    // Two indexes find many documents each: they are intersected, unless the plan is to be MongoDB's.
+    let documents: Vec<String> = (0..2000).map(|n| format!("{{\"a\": {}, \"b\": {}}}", n % 7, n % 11)).collect();
+    let script = format!(
+        "{{\"insert\": \"c\", \"documents\": [{}]}}\n\
+         {{\"createIndexes\": \"c\", \"indexes\": [{{\"key\": {{\"a\": 1}}, \"name\": \"a\"}}, {{\"key\": {{\"b\": 1}}, \"name\": \"b\"}}]}}\n\
+         {{\"explain\": {{\"find\": \"c\", \"filter\": {{\"a\": 1, \"b\": 1}}}}, \"verbosity\": \"queryPlanner\"}}\n",
+        documents.join(", ")
+    );
+    let file = Scratch::new("planner.json", script.as_bytes());
+    let explained = |arguments: &[&str]| {
+        let output = bindery(&[&["run", file.path()], arguments].concat());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let line = text(&output.stdout).lines().last().expect("three replies").to_owned();
+        let reply: serde_json::Value = serde_json::from_str(&line).expect("JSON");
+        let winner = reply["queryPlanner"]["winningPlan"]["inputStage"]["stage"].as_str().map(str::to_owned);
+        (reply["bindery"]["planner"].as_str().map(str::to_owned), winner)
+    };
+    let expected = |planner: &str, stage: &str| (Some(planner.to_owned()), Some(stage.to_owned()));
+    assert_eq!(explained(&[]), expected("bindery", "AND_SORTED"));
+    assert_eq!(explained(&["--planner", "mongodb"]), expected("mongodb", "IXSCAN"));
+    assert_eq!(bindery(&["run", "--planner", "oracle", file.path()]).status.code(), Some(2));
+}
+
+#[test]
 fn a_reader_that_leaves_is_no_failure() {
     let mut child = Command::new(env!("CARGO_BIN_EXE_bindery"))
         .arg("run")

@@ -100,6 +100,8 @@ pub(super) struct Access {
     pub(super) is_bounded: bool,
     /// Which fields lead through arrays.
     pub(super) multikey: Vec<bool>,
+    /// Whether documents that match may have no key, as the server puts up with.
+    pub(super) misses_some: bool,
 }
 
 impl Access {
@@ -337,5 +339,6 @@ fn assemble(
         key_filter,
         is_bounded: !chosen.is_empty(),
         multikey: arrays.iter().map(|paths| !paths.is_empty()).collect(),
+        misses_some: false,
     }
 }

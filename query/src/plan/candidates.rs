@@ -169,6 +169,10 @@ impl Planning<'_> {
                 all.extend(accesses(position, index, self.asked(), conjuncts, predicates));
             }
         }
+        // Rather another index than one that may not have it all.
+        if self.mode == Mode::Bindery && all.iter().any(|access| !access.misses_some) {
+            all.retain(|access| !access.misses_some);
+        }
         all
     }
 

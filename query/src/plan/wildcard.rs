@@ -83,6 +83,7 @@ pub(super) fn accesses(
             key_filter: Vec::new(),
             is_bounded: true,
             multikey: vec![multikey, multikey],
+            misses_some: is_whole && !matches!(predicate.filter, Filter::Exists(_)),
         });
     }
     found
