@@ -62,7 +62,7 @@ fn whatever_is_refused_has_a_reason() {
             document = document.iter().flatten().filter(|(name, _)| *name != "_id").fold(
                 rawdoc! {"_id": nth as i32},
                 |mut whole, (name, value)| {
-                    whole.append(name.to_owned(), RawBson::from(value.to_owned()));
+                    whole.append(name, RawBson::from(value.to_owned()));
                     whole
                 },
             );
