@@ -14,8 +14,8 @@ use super::{Node, Scope, Val};
 pub(super) const OPERATORS: &[Entry] = &[
     Entry::variadic("$sum", Arity::Any, sum).folding(Folding::Whole),
     Entry::variadic("$avg", Arity::Any, avg),
-    Entry::variadic("$min", Arity::Any, min),
-    Entry::variadic("$max", Arity::Any, max),
+    Entry::variadic("$min", Arity::Any, min).folding(Folding::CommutativeSeveral),
+    Entry::variadic("$max", Arity::Any, max).folding(Folding::CommutativeSeveral),
     Entry::variadic("$stdDevPop", Arity::Any, std_dev_pop),
     Entry::variadic("$stdDevSamp", Arity::Any, std_dev_samp),
 ];

@@ -13,8 +13,8 @@ use super::{Node, Scope, Val, fail, type_name};
 pub(super) const OPERATORS: &[Entry] = &[
     Entry::variadic("$add", Arity::Any, add).folding(Folding::Commutative),
     Entry::variadic("$multiply", Arity::Any, multiply).folding(Folding::Commutative),
-    Entry::binary("$subtract", subtract),
-    Entry::binary("$divide", divide),
+    Entry::binary_from_right("$subtract", subtract),
+    Entry::binary_from_right("$divide", divide),
     Entry::binary("$mod", modulo),
     Entry::unary("$abs", abs),
     Entry::unary("$sqrt", sqrt),

@@ -172,9 +172,9 @@ fn index_of_array<'a>(scope: &Scope<'a>, operands: &'a [Node]) -> Result<Val<'a>
     let Some(items) = array_items(&array) else {
         return fail(40090, format!("$indexOfArray's first argument must be an array, not {}", type_name(&array)));
     };
-    let needle = needle.evaluate(scope)?;
     let start = bound("$indexOfArray", "starting", scope, rest.first())?.unwrap_or(0);
     let end = bound("$indexOfArray", "ending", scope, rest.get(1))?.unwrap_or(usize::MAX);
+    let needle = needle.evaluate(scope)?;
     let found = items.iter().enumerate().take(end).skip(start);
     let place = found.into_iter().find(|(_, item)| scope.compare_maybe(needle.get(), Some(item.value())).is_eq());
     Ok(Val::from(place.map_or(-1, |(index, _)| index as i32)))
@@ -218,15 +218,14 @@ fn range<'a>(scope: &Scope<'a>, operands: &'a [Node]) -> Result<Val<'a>> {
     let [start, end, rest @ ..] = operands else {
         return Err(super::fold::wrong_operands("$range"));
     };
-    // All are evaluated before the first is looked at.
+    // Both are evaluated before the first is looked at, and the step after that.
     let (start, end) = (start.evaluate(scope)?, end.evaluate(scope)?);
-    let step = rest.first().map(|step| step.evaluate(scope)).transpose()?;
     let start = range_number(&start, 34443, 34444, "starting value")?;
     let end = range_number(&end, 34445, 34446, "ending value")?;
-    let step = match &step {
+    let step = match rest.first() {
         None => 1,
         Some(step) => {
-            let step = range_number(step, 34447, 34448, "step")?;
+            let step = range_number(&step.evaluate(scope)?, 34447, 34448, "step")?;
             if step == 0 {
                 return fail(34449, "$range's step must not be zero");
             }

@@ -31,8 +31,10 @@ pub(crate) fn fold(expression: &mut Node) -> Result<()> {
             for operand in operands.iter_mut() {
                 fold(operand)?;
             }
-            if matches!(entry.folding, Folding::Associative | Folding::Commutative) {
-                flatten(entry, operands);
+            match entry.folding {
+                Folding::Associative | Folding::Commutative => flatten(entry, operands, 0),
+                Folding::CommutativeSeveral if operands.len() > 1 => flatten(entry, operands, 2),
+                _ => {}
             }
             let all_constant = operands.iter().all(Node::is_constant);
             if let (Function::Variadic(function), false) = (&entry.function, all_constant) {
@@ -40,7 +42,7 @@ pub(crate) fn fold(expression: &mut Node) -> Result<()> {
                     |run: &[Node]| Ok(Node::Constant(function(&Scope::new(doc::EMPTY), run)?.to_owned_value()));
                 match entry.folding {
                     Folding::Associative => fold_neighbours(operands, evaluate)?,
-                    Folding::Commutative => gather_constants(operands, evaluate)?,
+                    Folding::Commutative | Folding::CommutativeSeveral => gather_constants(operands, evaluate)?,
                     Folding::Whole | Folding::Never | Folding::Opaque => {}
                 }
             }
@@ -81,16 +83,18 @@ pub(crate) fn fold(expression: &mut Node) -> Result<()> {
     Ok(())
 }
 
-/// Takes the operands of an operator inside one of its own kind into the outer one.
-fn flatten(entry: &'static Entry, operands: &mut Box<[Node]>) {
-    let is_nested = |operand: &Node| matches!(operand, Node::Call { entry: inner, .. } if std::ptr::eq(*inner, entry));
+/// Takes the operands of an operator inside one of its own kind into the outer one, if there are at least so many.
+fn flatten(entry: &'static Entry, operands: &mut Box<[Node]>, least: usize) {
+    let is_nested = |operand: &Node| matches!(operand, Node::Call { entry: inner, operands } if std::ptr::eq(*inner, entry) && operands.len() >= least);
     if !operands.iter().any(is_nested) {
         return;
     }
     let mut flat = Vec::new();
     for operand in std::mem::take(operands) {
         match operand {
-            Node::Call { entry: inner, operands } if std::ptr::eq(inner, entry) => flat.extend(operands),
+            Node::Call { entry: inner, operands } if std::ptr::eq(inner, entry) && operands.len() >= least => {
+                flat.extend(operands);
+            }
             other => flat.push(other),
         }
     }

@@ -235,6 +235,10 @@ impl Node {
             Node::Call { entry, operands } => match (&entry.function, &**operands) {
                 (Function::Unary(function), [a]) => function(scope, a.evaluate(scope)?),
                 (Function::Binary(function), [a, b]) => function(scope, a.evaluate(scope)?, b.evaluate(scope)?),
+                (Function::BinaryFromRight(function), [a, b]) => {
+                    let right = b.evaluate(scope)?;
+                    function(scope, a.evaluate(scope)?, right)
+                }
                 (Function::Ternary(function), [a, b, c]) => {
                     function(scope, a.evaluate(scope)?, b.evaluate(scope)?, c.evaluate(scope)?)
                 }

@@ -55,6 +55,8 @@ pub(crate) type NamedFunction = for<'a> fn(&Scope<'a>, &'a [Option<Node>]) -> Re
 pub(crate) enum Function {
     Unary(Unary),
     Binary(Binary),
+    /// The second operand is evaluated before the first.
+    BinaryFromRight(Binary),
     Ternary(Ternary),
     Variadic(Variadic),
     /// Operands by name: `{$op: {a: .., b: ..}}`.
@@ -89,6 +91,8 @@ pub(crate) enum Folding {
     Associative,
     /// Also constants anywhere; they are gathered at the end.
     Commutative,
+    /// As `Commutative` among several operands; a single one, which may be an array, is another matter.
+    CommutativeSeveral,
     /// Never; the operands are still folded each for itself.
     Never,
     /// Not even the operands are folded.
@@ -113,6 +117,9 @@ impl Entry {
             folding: Folding::Whole,
             simplify: None,
         }
+    }
+    pub(crate) const fn binary_from_right(name: &'static str, function: Binary) -> Entry {
+        Entry { function: Function::BinaryFromRight(function), ..Entry::binary(name, function) }
     }
     pub(crate) const fn ternary(name: &'static str, function: Ternary) -> Entry {
         Entry {

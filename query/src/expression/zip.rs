@@ -60,11 +60,15 @@ impl Operator for Zip {
             }
             held.push(value);
         }
-        let defaults: Vec<Val<'a>> = self.defaults.iter().map(|d| d.evaluate(scope)).collect::<Result<_>>()?;
         let columns: Vec<Vec<Value<'_>>> =
             held.iter().filter_map(array_items).map(|items| items.iter().map(|e| e.value()).collect()).collect();
         let lengths = columns.iter().map(Vec::len);
         let length = if self.longest { lengths.max() } else { lengths.min() }.unwrap_or(0);
+        // They are evaluated only if an array is shorter than another.
+        let defaults: Vec<Val<'a>> = match columns.iter().all(|column| column.len() == length) {
+            true => Vec::new(),
+            false => self.defaults.iter().map(|default| default.evaluate(scope)).collect::<Result<_>>()?,
+        };
         let mut builder = Builder::new();
         let mut digits = [0; 20];
         for row in 0..length {

@@ -1,6 +1,7 @@
 //! `$facet`: several pipelines over the same documents, each giving an array.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bindery_document::{Builder, Doc, DocBuf, Error, Result, Value, code, doc};
 
@@ -62,12 +63,17 @@ struct FacetStream {
 struct Shared {
     documents: Arc<Vec<DocBuf>>,
     next: usize,
+    /// Told when a pipeline asks for more than there is.
+    ended: Arc<AtomicBool>,
 }
 
 impl Stream for Shared {
     fn advance(&mut self) -> Result<bool> {
         let found = self.next < self.documents.len();
         self.next += usize::from(found);
+        if !found {
+            self.ended.store(true, Ordering::Relaxed);
+        }
         Ok(found)
     }
 
@@ -92,22 +98,22 @@ impl Stream for FacetStream {
         }
         let documents = Arc::new(documents);
         let mut builder = Builder::new();
+        let mut at_the_end: Option<Error> = None;
         for (name, pipeline) in &self.stage.facets {
             let open = builder.open_array(name.as_bytes());
-            let shared = Box::new(Shared { documents: Arc::clone(&documents), next: 0 });
-            let mut found = pipeline.open(shared, &self.env)?;
-            let mut index = 0;
-            while found.advance()? {
-                builder.append_index(index, Value::Document(found.current()));
-                index += 1;
-                if builder.len() > MAX_BYTES {
-                    return Err(Error::new(
-                        code::BSON_OBJECT_TOO_LARGE,
-                        "what $facet gives exceeds the size of a document",
-                    ));
+            let ended = Arc::new(AtomicBool::new(false));
+            let shared = Box::new(Shared { documents: Arc::clone(&documents), next: 0, ended: Arc::clone(&ended) });
+            if let Err(error) = append_results(pipeline, shared, &self.env, &mut builder) {
+                // MongoDB gives all pipelines the documents before it tells the first that there are no more.
+                if !ended.load(Ordering::Relaxed) {
+                    return Err(error);
                 }
+                at_the_end.get_or_insert(error);
             }
             builder.close(open);
+        }
+        if let Some(error) = at_the_end {
+            return Err(error);
         }
         self.current = Some(builder.finish());
         Ok(true)
@@ -116,6 +122,25 @@ impl Stream for FacetStream {
     fn current(&self) -> Doc<'_> {
         self.current.as_ref().map_or(doc::EMPTY, DocBuf::doc)
     }
+}
+
+/// Appends what a pipeline gives to an open array.
+fn append_results(
+    pipeline: &Pipeline,
+    documents: Box<dyn Stream>,
+    env: &Environment,
+    builder: &mut Builder,
+) -> Result<()> {
+    let mut found = pipeline.open(documents, env)?;
+    let mut index = 0;
+    while found.advance()? {
+        builder.append_index(index, Value::Document(found.current()));
+        index += 1;
+        if builder.len() > MAX_BYTES {
+            return Err(Error::new(code::BSON_OBJECT_TOO_LARGE, "what $facet gives exceeds the size of a document"));
+        }
+    }
+    Ok(())
 }
 
 /// The most bytes of the one document that a facet gives.

@@ -142,6 +142,8 @@ struct Reads {
     paths: Vec<String>,
     /// It reads everything, or is not the same each time.
     everything: bool,
+    /// A condition on arrays as such: MongoDB lets it pass nothing but a sort.
+    asks_arrays: bool,
 }
 
 impl Reads {
@@ -159,6 +161,7 @@ impl Reads {
                 self.paths.extend(dependencies.paths);
             }
             Filter::Schema(_) | Filter::SampleRate(_) => self.everything = true,
+            Filter::Size(_) | Filter::ElemMatchObject(_) | Filter::ElemMatchValue(_) => self.asks_arrays = true,
             Filter::And(_) | Filter::Or(_) | Filter::Nor(_) | Filter::Not(_) => {
                 filter.children().iter().for_each(|child| self.add(child));
             }
@@ -188,6 +191,7 @@ fn lets_through(stage: &Stage, reads: &Reads) -> bool {
     let joined = |names: &[Box<str>]| names.join(".");
     match stage {
         Stage::Sort(sort) => sort.limit.is_none(),
+        _ if reads.asks_arrays => false,
         Stage::Project(project) => {
             let projection = &project.projection;
             if !unchanged(&projection.changed_paths()) {

@@ -36,11 +36,21 @@ static DATE_SUBTRACT: Named = Named {
 
 fn shift<'a>(name: &str, scope: &Scope<'a>, operands: &'a [Option<Node>], backwards: bool) -> Result<Val<'a>> {
     let start = named(scope, operands, 0)?;
-    let unit = named(scope, operands, 1)?;
-    let amount = named(scope, operands, 2)?;
-    if start.is_nullish() || unit.is_nullish() || amount.is_nullish() {
+    if start.is_nullish() {
         return Ok(Val::NULL);
     }
+    let unit = named(scope, operands, 1)?;
+    if unit.is_nullish() {
+        return Ok(Val::NULL);
+    }
+    let amount = named(scope, operands, 2)?;
+    if amount.is_nullish() {
+        return Ok(Val::NULL);
+    }
+    // The time zone is looked at before the others are.
+    let Some(zone) = read_zone(scope, operands, 3, 40517)? else {
+        return Ok(Val::NULL);
+    };
     let Some(ms) = start.get().and_then(|v| date_of(&v)) else {
         return fail(5_166_403, format!("{name}'s startDate must be a date"));
     };
@@ -60,9 +70,6 @@ fn shift<'a>(name: &str, scope: &Scope<'a>, operands: &'a [Option<Node>], backwa
         }
     } else {
         amount
-    };
-    let Some(zone) = read_zone(scope, operands, 3, 40517)? else {
-        return Ok(Val::NULL);
     };
     if amount.unsigned_abs() > largest_amount(unit) {
         return fail(5_976_500, format!("{name}'s amount is out of range for its unit: {amount}"));

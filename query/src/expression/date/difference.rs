@@ -38,6 +38,9 @@ fn date_diff<'a>(scope: &Scope<'a>, operands: &'a [Option<Node>]) -> Result<Val<
     if unit.is_nullish() {
         return Ok(Val::NULL);
     }
+    let Some(zone) = read_zone(scope, operands, 3, 40517)? else {
+        return Ok(Val::NULL);
+    };
     let unit = read::unit("$dateDiff", &unit)?;
     let mut first_day = 7;
     if let (Unit::Week, Some(Some(day))) = (unit, operands.get(4)) {
@@ -47,9 +50,6 @@ fn date_diff<'a>(scope: &Scope<'a>, operands: &'a [Option<Node>]) -> Result<Val<
         }
         first_day = read::start_of_week("$dateDiff", &day)?;
     }
-    let Some(zone) = read_zone(scope, operands, 3, 40517)? else {
-        return Ok(Val::NULL);
-    };
     let start = read::date("$dateDiff", "startDate", 5_166_307, &start)?;
     let end = read::date("$dateDiff", "endDate", 5_166_307, &end)?;
     match difference(start, end, unit, first_day, &zone) {

@@ -33,23 +33,24 @@ fn date_to_string<'a>(scope: &Scope<'a>, operands: &'a [Option<Node>]) -> Result
         _ => None,
     };
     let pattern = match &format {
-        None => ISO_FORMAT,
-        Some(format) if format.is_nullish() => return Ok(Val::NULL),
+        None => Some(ISO_FORMAT),
+        Some(format) if format.is_nullish() => None,
         Some(format) => match format.get() {
-            Some(Value::String(pattern)) => pattern.as_str(),
+            Some(Value::String(pattern)) => Some(pattern.as_str()),
             _ => return fail(18533, format!("$dateToString's format must be a string, not {}", type_name(format))),
         },
     };
-    check_format(pattern)?;
-    let Some(zone) = read_zone(scope, operands, 2, 40517)? else {
-        return Ok(Val::NULL);
-    };
+    pattern.map_or(Ok(()), check_format)?;
+    let zone = read_zone(scope, operands, 2, 40517)?;
     if date.is_nullish() {
         return match operands.get(3) {
             Some(Some(on_null)) => on_null.evaluate(scope),
             _ => Ok(Val::NULL),
         };
     }
+    let (Some(pattern), Some(zone)) = (pattern, zone) else {
+        return Ok(Val::NULL);
+    };
     let ms = read_date(&date)?;
     Ok(Val::from(format_date(pattern, &Civil::from_millis(zone.to_local(ms)), zone.offset_at(ms))?))
 }

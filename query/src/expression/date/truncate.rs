@@ -30,16 +30,25 @@ const LARGEST_BIN: i64 = 100_000_000_000;
 
 fn date_trunc<'a>(scope: &Scope<'a>, operands: &'a [Option<Node>]) -> Result<Val<'a>> {
     let date = named(scope, operands, 0)?;
-    let unit = named(scope, operands, 1)?;
-    if date.is_nullish() || unit.is_nullish() {
+    if date.is_nullish() {
         return Ok(Val::NULL);
     }
+    let unit = named(scope, operands, 1)?;
+    if unit.is_nullish() {
+        return Ok(Val::NULL);
+    }
+    let size = match operands.get(2) {
+        Some(Some(size)) => Some(size.evaluate(scope)?),
+        _ => None,
+    };
+    if size.as_ref().is_some_and(Val::is_nullish) {
+        return Ok(Val::NULL);
+    }
+    let Some(zone) = read_zone(scope, operands, 3, 40517)? else {
+        return Ok(Val::NULL);
+    };
     let mut bin = 1;
-    if let Some(Some(size)) = operands.get(2) {
-        let size = size.evaluate(scope)?;
-        if size.is_nullish() {
-            return Ok(Val::NULL);
-        }
+    if let Some(size) = size {
         bin = match size.get().and_then(|v| v.as_exact_i64()) {
             Some(bin) => bin,
             None => {
@@ -59,9 +68,6 @@ fn date_trunc<'a>(scope: &Scope<'a>, operands: &'a [Option<Node>]) -> Result<Val
         }
         first_day = read::start_of_week("$dateTrunc", &day)?;
     }
-    let Some(zone) = read_zone(scope, operands, 3, 40517)? else {
-        return Ok(Val::NULL);
-    };
     let ms = read::date("$dateTrunc", "date", 5_439_012, &date)?;
     if bin > LARGEST_BIN {
         return fail(5_439_006, format!("$dateTrunc does not support a binSize of {bin}"));

@@ -300,8 +300,7 @@ impl Accumulator {
             let output = self.argument.evaluate(scope)?.detach();
             return state.add_in_order(self.kind, order, scope, output);
         }
-        // Once the first value is there, no other is asked for.
-        if !self.is_eager && matches!(state, State::First { seen: true, .. }) {
+        if !self.is_eager && state.is_settled() {
             return Ok(0);
         }
         let value = self.argument.evaluate(scope)?;

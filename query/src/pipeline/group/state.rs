@@ -67,6 +67,8 @@ pub(crate) struct SetItems {
 pub(crate) struct Several {
     n: usize,
     slides: bool,
+    /// Whether the first ones are there and one more has come, so that no other is asked for.
+    is_closed: bool,
     values: Vec<OwnedValue>,
 }
 
@@ -116,6 +118,16 @@ impl State {
             _ => return false,
         }
         true
+    }
+
+    /// Whether no further value can change it.
+    #[inline]
+    pub(super) fn is_settled(&self) -> bool {
+        match self {
+            State::First { seen, .. } => *seen,
+            State::Some(several) => several.is_closed,
+            _ => false,
+        }
     }
 
     /// Takes a value in; the bytes by which the state grew.
@@ -220,6 +232,8 @@ impl State {
             AccumulatorKind::FirstN => {
                 if values.len() < n {
                     values.push(OwnedValue::new(value.or_null()));
+                } else {
+                    several.is_closed = true;
                 }
             }
             AccumulatorKind::LastN => {
