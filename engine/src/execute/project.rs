@@ -82,6 +82,7 @@ pub(crate) fn apply(shape: &Shape, document: Doc<'_>, record_id: Option<RecordId
         None => None,
     };
     input.metadata = Metadata {
+        slotted: None,
         record_id: record_id.map(|id| id.0 as i64),
         sort_key: sort_key.as_ref().map(DocBuf::doc),
         ..Metadata::default()

@@ -147,7 +147,7 @@ fn open_projections(
 ) -> Box<dyn Stream> {
     let Some((_, _, env)) = projections.first() else { return stream };
     let stages = projections.iter().map(|(stage, ..)| Arc::clone(stage)).collect();
-    let (stream, joint) = watch(project::open(stages, stream, env));
+    let (stream, joint) = watch(project::open(stages, false, stream, env));
     let watched = projections.into_iter().filter_map(|(_, watched, _)| watched);
     all.extend(watched.map(|watched| Watched { counts: Arc::clone(&joint.counts), ..watched }));
     stream

@@ -8,6 +8,7 @@ use bindery_document::{Builder, Doc, DocBuf, Error, Result, Value, code, doc};
 use super::parse::{self, Place};
 use super::{Environment, Pipeline, Stream};
 use crate::filter::ParseContext;
+use crate::projection::Metadata;
 
 /// The stage.
 #[derive(Debug)]
@@ -59,12 +60,18 @@ struct FacetStream {
     current: Option<DocBuf>,
 }
 
-/// Documents that several pipelines read.
+/// Documents that several pipelines read, each with its slots if it has any.
 struct Shared {
-    documents: Arc<Vec<DocBuf>>,
+    documents: Arc<Vec<(DocBuf, Option<DocBuf>)>>,
     next: usize,
     /// Told when a pipeline asks for more than there is.
     ended: Arc<AtomicBool>,
+}
+
+impl Shared {
+    fn here(&self) -> Option<&(DocBuf, Option<DocBuf>)> {
+        self.next.checked_sub(1).and_then(|at| self.documents.get(at))
+    }
 }
 
 impl Stream for Shared {
@@ -78,7 +85,12 @@ impl Stream for Shared {
     }
 
     fn current(&self) -> Doc<'_> {
-        self.next.checked_sub(1).and_then(|at| self.documents.get(at)).map_or(doc::EMPTY, DocBuf::doc)
+        self.here().map_or(doc::EMPTY, |(document, _)| document.doc())
+    }
+
+    fn metadata(&self) -> Metadata<'_> {
+        let slotted = self.here().and_then(|(_, slotted)| slotted.as_ref()).map(DocBuf::doc);
+        Metadata { slotted, ..Metadata::default() }
     }
 }
 
@@ -93,7 +105,7 @@ impl Stream for FacetStream {
             let document = input.current();
             used_bytes += document.as_bytes().len() + size_of::<DocBuf>();
             self.env.check_memory("$facet", used_bytes)?;
-            documents.push(DocBuf::from(document));
+            documents.push((DocBuf::from(document), input.metadata().slotted.map(DocBuf::from)));
             self.env.check_interrupt()?;
         }
         let documents = Arc::new(documents);

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use bindery_document::{Builder, Doc, DocBuf, Error, OwnedValue, Path, Result, Value, code};
 use rustc_hash::FxHashSet;
 
-use super::nested_field::with_field;
+use super::nested_field::{Change, with_field, write};
 use super::{Environment, Stream, canonical_key};
 use crate::collation::Collation;
 use crate::expression::Expression;
 use crate::expression::field_path::{split_path, walk};
 use crate::filter::{Filter, Membership, ParseContext, RegexTest};
+use crate::projection::{Metadata, Slotted};
 
 /// The stage.
 #[derive(Debug)]
@@ -120,7 +121,7 @@ impl GraphLookup {
     }
 
     pub(super) fn open(self: Arc<Self>, input: Box<dyn Stream>, env: &Environment) -> Box<dyn Stream> {
-        Box::new(GraphLookupStream { stage: self, input, env: env.clone(), current: DocBuf::new() })
+        Box::new(GraphLookupStream { stage: self, input, env: env.clone(), current: Slotted::default() })
     }
 
     /// The documents reached from one, breadth first, each once.
@@ -197,7 +198,7 @@ struct GraphLookupStream {
     stage: Arc<GraphLookup>,
     input: Box<dyn Stream>,
     env: Environment,
-    current: DocBuf,
+    current: Slotted,
 }
 
 impl Stream for GraphLookupStream {
@@ -207,12 +208,19 @@ impl Stream for GraphLookupStream {
         }
         let reached = self.stage.reach(self.input.current(), &self.env)?;
         let array = reached.doc().first().map_or(Value::Null, |element| element.value());
-        self.current = with_field(self.input.current(), &self.stage.target, array);
-        super::check_size(self.current.as_bytes().len())?;
+        let (slotted, stage) = (self.input.metadata().slotted, &self.stage);
+        self.current.rewrite(slotted.unwrap_or(self.input.current()), slotted.is_some(), |doc, out| {
+            write(doc, &stage.target, Change::Set(array), out);
+        });
+        super::check_size(self.current.doc().as_bytes().len())?;
         Ok(true)
     }
 
     fn current(&self) -> Doc<'_> {
         self.current.doc()
+    }
+
+    fn metadata(&self) -> Metadata<'_> {
+        Metadata { slotted: self.current.slotted(), ..self.input.metadata() }
     }
 }

@@ -14,6 +14,7 @@ use crate::collation::Collation;
 use crate::expression::Expression;
 use crate::expression::field_path::{check_variable_name, split_path};
 use crate::filter::{Compare, CompareOp, Filter, Membership, ParseContext};
+use crate::projection::{Metadata, Slotted};
 
 /// The stage.
 #[derive(Debug)]
@@ -159,7 +160,7 @@ impl Lookup {
             filter,
             probe,
             array: None,
-            current: DocBuf::new(),
+            current: Slotted::default(),
         })
     }
 }
@@ -174,7 +175,7 @@ struct LookupStream {
     probe: Option<Box<dyn Probe>>,
     /// The array of the current document; of all documents, if they get the same.
     array: Option<DocBuf>,
-    current: DocBuf,
+    current: Slotted,
 }
 
 /// An array being made of the documents found.
@@ -325,16 +326,20 @@ impl Stream for LookupStream {
             Some(array) => array,
             None => self.find()?,
         };
-        let mut builder = Builder::with_buffer(std::mem::take(&mut self.current).into_bytes());
-        let value = Value::Array(array.doc());
-        write(self.input.current(), &self.stage.target, Change::Set(value), &mut builder);
-        self.current = builder.finish();
+        let (slotted, stage) = (self.input.metadata().slotted, &self.stage);
+        self.current.rewrite(slotted.unwrap_or(self.input.current()), slotted.is_some(), |doc, out| {
+            write(doc, &stage.target, Change::Set(Value::Array(array.doc())), out);
+        });
         self.array = Some(array);
         Ok(true)
     }
 
     fn current(&self) -> Doc<'_> {
         self.current.doc()
+    }
+
+    fn metadata(&self) -> Metadata<'_> {
+        Metadata { slotted: self.current.slotted(), ..self.input.metadata() }
     }
 }
 

@@ -171,19 +171,21 @@ impl Pipeline {
         let mut stream = input;
         let mut projections = Vec::new();
         let ordered = (!self.is_ordered).then(|| optimize::optimize(self.stages.clone()));
-        for stage in ordered.as_ref().unwrap_or(&self.stages) {
+        let stages = ordered.as_ref().unwrap_or(&self.stages);
+        for (place, stage) in stages.iter().enumerate() {
             // Neighbouring projections are run as one.
             if let Stage::Project(project) = stage {
                 projections.push(Arc::clone(project));
                 continue;
             }
             if !projections.is_empty() {
-                stream = project::open(std::mem::take(&mut projections), stream, &env);
+                let keeps_places = stages.iter().skip(place).any(Stage::adds_fields);
+                stream = project::open(std::mem::take(&mut projections), keeps_places, stream, &env);
             }
             stream = stage.open(stream, &env)?;
         }
         if !projections.is_empty() {
-            stream = project::open(projections, stream, &env);
+            stream = project::open(projections, false, stream, &env);
         }
         Ok(stream)
     }

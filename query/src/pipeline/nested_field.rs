@@ -2,12 +2,14 @@
 
 use bindery_document::{Builder, Doc, DocBuf, Value};
 
+use crate::projection::{append_slot, is_slot};
+
 /// What is done at the end of a path.
 #[derive(Clone, Copy)]
 pub(super) enum Change<'v> {
     /// Puts a value in place of the field's; where there is no such field nothing happens.
     Replace(Value<'v>),
-    /// Takes the field away.
+    /// Takes the field away and leaves a slot, to which it can come back.
     Remove,
     /// Sets the field, which may be new.
     Set(Value<'v>),
@@ -20,7 +22,7 @@ pub(super) fn with_field(doc: Doc<'_>, path: &[Box<str>], value: Value<'_>) -> D
     builder.finish()
 }
 
-/// The document without a field.
+/// The document with a slot where a field was.
 pub(super) fn without_field(doc: Doc<'_>, path: &[Box<str>]) -> DocBuf {
     let mut builder = Builder::new();
     write(doc, path, Change::Remove, &mut builder);
@@ -46,6 +48,13 @@ pub(super) fn write(doc: Doc<'_>, path: &[Box<str>], change: Change<'_>, builder
             continue;
         }
         found = true;
+        if is_slot(&element) {
+            match change {
+                Change::Set(_) => append_new(path, change, builder),
+                Change::Replace(_) | Change::Remove => builder.append_element(element),
+            }
+            continue;
+        }
         match (element.value(), rest.is_empty(), change) {
             (Value::Document(inner), false, _) => {
                 let open = builder.open_document(element.key);
@@ -53,7 +62,7 @@ pub(super) fn write(doc: Doc<'_>, path: &[Box<str>], change: Change<'_>, builder
                 builder.close(open);
             }
             (_, true, Change::Replace(value) | Change::Set(value)) => builder.append(element.key, value),
-            (_, true, Change::Remove) => {}
+            (_, true, Change::Remove) => append_slot(element.key, builder),
             // What is no document gives way to one.
             (_, false, Change::Set(_)) => append_new(path, change, builder),
             (_, false, _) => builder.append_element(element),

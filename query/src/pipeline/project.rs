@@ -80,8 +80,8 @@ pub(super) fn parse_unset(argument: Value<'_>) -> Result<Project> {
     Ok(Project { name: "$unset", projection, written: written.finish() })
 }
 
-/// Projections that follow each other directly: a field that one removes and another sets again comes back
-/// to its place (see [`Slotted`]).
+/// Projections that follow each other directly. A field that one removes and another, or a later stage, sets again comes
+/// back to its place (see [`Slotted`]).
 struct ProjectStream {
     stages: Vec<Arc<Project>>,
     input: Box<dyn Stream>,
@@ -89,18 +89,27 @@ struct ProjectStream {
     current: Current,
 }
 
-enum Current {
-    /// Of one projection.
-    Plain(Vec<u8>),
-    /// On the way through several.
-    Slotted(Slotted),
+/// What was computed last.
+struct Current {
+    /// Whether places of removed fields are kept even if none have been removed yet.
+    keeps_places: bool,
+    plain: Vec<u8>,
+    slotted: Slotted,
+    is_slotted: bool,
 }
 
-/// Runs projections one after another.
-pub(super) fn open(stages: Vec<Arc<Project>>, input: Box<dyn Stream>, env: &Environment) -> Box<dyn Stream> {
-    let current = match stages.len() {
-        0 | 1 => Current::Plain(vec![5, 0, 0, 0, 0]),
-        _ => Current::Slotted(Slotted::new(EMPTY)),
+/// Runs projections one after another; `keeps_places` if later stages may set fields that these remove.
+pub(super) fn open(
+    stages: Vec<Arc<Project>>,
+    keeps_places: bool,
+    input: Box<dyn Stream>,
+    env: &Environment,
+) -> Box<dyn Stream> {
+    let current = Current {
+        keeps_places: keeps_places || stages.len() > 1,
+        plain: vec![5, 0, 0, 0, 0],
+        slotted: Slotted::new(EMPTY),
+        is_slotted: false,
     };
     Box::new(ProjectStream { stages, input, env: env.clone(), current })
 }
@@ -115,29 +124,28 @@ impl Current {
         env: &Environment,
     ) -> Result<()> {
         let scope = env.scope(document).with_record_id(metadata.record_id);
-        match self {
-            Current::Plain(current) => {
-                for stage in stages {
-                    stage.projection.apply(&Input { scope, position: None, metadata }, current)?;
-                    super::check_size(current.len())?;
-                }
+        self.is_slotted = self.keeps_places || metadata.slotted.is_some();
+        if self.is_slotted {
+            self.slotted.replace_slotted(document, metadata.slotted);
+            for stage in stages {
+                self.slotted.project(&stage.projection, &Input { scope, position: None, metadata })?;
+                super::check_size(self.slotted.doc().as_bytes().len())?;
             }
-            Current::Slotted(current) => {
-                current.replace(document);
-                for stage in stages {
-                    current.project(&stage.projection, &Input { scope, position: None, metadata })?;
-                    super::check_size(current.doc().as_bytes().len())?;
-                }
+        } else {
+            for stage in stages {
+                stage.projection.apply(&Input { scope, position: None, metadata }, &mut self.plain)?;
+                super::check_size(self.plain.len())?;
             }
         }
         Ok(())
     }
 
     fn doc(&self) -> Doc<'_> {
-        match self {
-            Current::Plain(current) => Doc::from_stored(current),
-            Current::Slotted(current) => current.doc(),
-        }
+        if self.is_slotted { self.slotted.doc() } else { Doc::from_stored(&self.plain) }
+    }
+
+    fn metadata<'m>(&'m self, input: Metadata<'m>) -> Metadata<'m> {
+        Metadata { slotted: self.slotted.slotted().filter(|_| self.is_slotted), ..input }
     }
 }
 
@@ -158,11 +166,11 @@ impl Stream for ProjectStream {
         let ProjectStream { stages, input, env, current } = self;
         input.drain(&mut |document, metadata| {
             current.compute(stages, document, metadata, env)?;
-            sink(current.doc(), metadata)
+            sink(current.doc(), current.metadata(metadata))
         })
     }
 
     fn metadata(&self) -> Metadata<'_> {
-        self.input.metadata()
+        self.current.metadata(self.input.metadata())
     }
 }

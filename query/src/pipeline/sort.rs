@@ -34,12 +34,20 @@ pub(super) fn parse(argument: Value<'_>, context: &ParseContext) -> Result<Sort>
     Ok(Sort { order: sort::Sort::parse(spec, context.collation.as_ref())?, limit: None })
 }
 
+/// A document with what goes with it.
+struct Item {
+    document: DocBuf,
+    record_id: Option<i64>,
+    /// The document with its slots, if it has any.
+    slotted: Option<Box<DocBuf>>,
+}
+
 struct SortStream {
     stage: Arc<Sort>,
     input: Option<Box<dyn Stream>>,
     env: Environment,
-    sorted: std::vec::IntoIter<(DocBuf, Option<i64>)>,
-    current: Option<(DocBuf, Option<i64>)>,
+    sorted: std::vec::IntoIter<Item>,
+    current: Option<Item>,
     sort_key: DocBuf,
 }
 
@@ -62,7 +70,11 @@ impl SortStream {
         let mut sorter = Sorter::new(limit, self.env.memory_limit_bytes);
         let mut keys = Keys::default();
         input.drain(&mut |document, metadata| {
-            let item = || (DocBuf::from(document), metadata.record_id);
+            let item = || Item {
+                document: DocBuf::from(document),
+                record_id: metadata.record_id,
+                slotted: metadata.slotted.map(|slotted| Box::new(DocBuf::from(slotted))),
+            };
             sorter.offer(&self.stage.order, document, &mut keys, item)?;
             self.env.check_interrupt()?;
             Ok(ControlFlow::Continue(()))
@@ -78,8 +90,8 @@ impl Stream for SortStream {
             self.fill(input)?;
         }
         self.current = self.sorted.next();
-        if let Some((document, _)) = &self.current {
-            let values = self.stage.order.key_values(document.doc(), &mut Keys::default())?;
+        if let Some(item) = &self.current {
+            let values = self.stage.order.key_values(item.document.doc(), &mut Keys::default())?;
             let mut builder = Builder::new();
             for (index, value) in values.iter().enumerate() {
                 builder.append_index(index, value.value());
@@ -90,14 +102,15 @@ impl Stream for SortStream {
     }
 
     fn current(&self) -> Doc<'_> {
-        self.current.as_ref().map_or(doc::EMPTY, |(document, _)| document.doc())
+        self.current.as_ref().map_or(doc::EMPTY, |item| item.document.doc())
     }
 
     fn metadata(&self) -> Metadata<'_> {
         Metadata {
-            record_id: self.current.as_ref().and_then(|(_, record_id)| *record_id),
+            record_id: self.current.as_ref().and_then(|item| item.record_id),
             sort_key: Some(self.sort_key.doc()),
             index_key: None,
+            slotted: self.current.as_ref().and_then(|item| item.slotted.as_deref()).map(DocBuf::doc),
         }
     }
 }

@@ -11,6 +11,7 @@ use super::{
     BucketAuto, Densify, Environment, Facet, GraphLookup, Group, Lookup, Match, Merge, Out, Project, Redact,
     ReplaceRoot, SetWindowFields, Sort, SpelledOut, Stream, UnionWith, Unwind, unshared,
 };
+use crate::projection::Rest;
 
 /// A compiled stage. Cloning one shares it. `$bucket` and `$sortByCount` are a group and a sort each.
 #[derive(Clone, Debug)]
@@ -99,7 +100,7 @@ impl Stage {
     pub(super) fn open(&self, input: Box<dyn Stream>, env: &Environment) -> Result<Box<dyn Stream>> {
         Ok(match self {
             Stage::Match(stage) => Arc::clone(stage).open(input, env),
-            Stage::Project(stage) => super::project::open(vec![Arc::clone(stage)], input, env),
+            Stage::Project(stage) => super::project::open(vec![Arc::clone(stage)], false, input, env),
             Stage::Limit(left) => Box::new(Limit { input, left: *left }),
             Stage::Skip(left) => Box::new(Skip { input, left: *left }),
             Stage::Sort(stage) => Arc::clone(stage).open(input, env),
@@ -129,6 +130,16 @@ impl Stage {
             // What these give is the input, and where the documents go is not the stream's business.
             Stage::IndexStats | Stage::CollStats(_) | Stage::PlanCacheStats | Stage::Out(_) | Stage::Merge(_) => input,
         })
+    }
+
+    /// Whether it adds fields to the documents that it reads, or may lead to a stage that does.
+    pub(super) fn adds_fields(&self) -> bool {
+        match self {
+            Stage::Project(project) => project.projection.rest() != Rest::Dropped,
+            Stage::Unwind(unwind) => unwind.index.is_some(),
+            Stage::Lookup(_) | Stage::GraphLookup(_) | Stage::SetWindowFields(_) | Stage::Facet(_) => true,
+            _ => false,
+        }
     }
 
     pub(super) fn fold(&mut self) -> Result<()> {

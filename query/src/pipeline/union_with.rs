@@ -7,6 +7,7 @@ use bindery_document::{Doc, Error, Result, Value, code};
 use super::parse::{self, Place};
 use super::{Environment, Pipeline, Stream};
 use crate::filter::ParseContext;
+use crate::projection::Metadata;
 
 /// The stage.
 #[derive(Debug)]
@@ -96,6 +97,12 @@ impl Stream for UnionStream {
     fn current(&self) -> Doc<'_> {
         match &self.streams {
             Streams::First(stream) | Streams::Second(stream) => stream.current(),
+        }
+    }
+
+    fn metadata(&self) -> Metadata<'_> {
+        match &self.streams {
+            Streams::First(stream) | Streams::Second(stream) => stream.metadata(),
         }
     }
 }

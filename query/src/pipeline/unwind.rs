@@ -3,11 +3,12 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use bindery_document::{Builder, Doc, Error, Kind, Result, Value};
+use bindery_document::{Doc, Error, Kind, Result, Value};
 
-use super::nested_field::{Change, find, with_field, write};
+use super::nested_field::{Change, find, write};
 use super::{Environment, Stream};
 use crate::expression::field_path::split_path;
+use crate::projection::{Metadata, Slotted};
 
 /// The stage.
 #[derive(Debug)]
@@ -71,14 +72,21 @@ struct UnwindStream {
     /// Where the elements of the input's array lie in its document, and which comes next.
     elements: Vec<(Kind, Range<usize>)>,
     next: usize,
-    current: Vec<u8>,
+    current: Slotted,
     /// Whether the input's document is given as it is.
     as_is: bool,
 }
 
 impl Unwind {
     pub(super) fn open(self: Arc<Self>, input: Box<dyn Stream>, _: &Environment) -> Box<dyn Stream> {
-        Box::new(UnwindStream { stage: self, input, elements: Vec::new(), next: 0, current: Vec::new(), as_is: false })
+        Box::new(UnwindStream {
+            stage: self,
+            input,
+            elements: Vec::new(),
+            next: 0,
+            current: Slotted::default(),
+            as_is: false,
+        })
     }
 }
 
@@ -86,16 +94,17 @@ impl UnwindStream {
     /// Writes the input's document with a change at the path, and with the element's index if one is asked for.
     fn give(&mut self, element: Option<usize>) {
         let document = self.input.current();
-        let mut builder = Builder::with_buffer(std::mem::take(&mut self.current));
+        let slotted = self.input.metadata().slotted;
         let place = element.and_then(|index| self.elements.get(index));
         let value = place.and_then(|(kind, range)| Value::decode(*kind, document.as_bytes().get(range.clone())?));
-        write(document, &self.stage.path, value.map_or(Change::Remove, Change::Replace), &mut builder);
-        let mut unwound = builder.finish();
-        if let Some(path) = &self.stage.index {
+        let change = value.map_or(Change::Remove, Change::Replace);
+        let has_slots = slotted.is_some() || value.is_none();
+        let stage = &self.stage;
+        self.current.rewrite(slotted.unwrap_or(document), has_slots, |doc, out| write(doc, &stage.path, change, out));
+        if let Some(path) = &stage.index {
             let index = element.map_or(Value::Null, |index| Value::Int64(index as i64));
-            unwound = with_field(unwound.doc(), path, index);
+            self.current.change(|doc, out| write(doc, path, Change::Set(index), out));
         }
-        self.current = unwound.into_bytes();
         self.as_is = false;
     }
 
@@ -104,7 +113,10 @@ impl UnwindStream {
         match &self.stage.index {
             None => self.as_is = true,
             Some(path) => {
-                self.current = with_field(self.input.current(), path, Value::Null).into_bytes();
+                let slotted = self.input.metadata().slotted;
+                let doc = slotted.unwrap_or(self.input.current());
+                let change = Change::Set(Value::Null);
+                self.current.rewrite(doc, slotted.is_some(), |doc, out| write(doc, path, change, out));
                 self.as_is = false;
             }
         }
@@ -155,6 +167,11 @@ impl Stream for UnwindStream {
     }
 
     fn current(&self) -> Doc<'_> {
-        if self.as_is { self.input.current() } else { Doc::from_stored(&self.current) }
+        if self.as_is { self.input.current() } else { self.current.doc() }
+    }
+
+    fn metadata(&self) -> Metadata<'_> {
+        let metadata = self.input.metadata();
+        if self.as_is { metadata } else { Metadata { slotted: self.current.slotted(), ..metadata } }
     }
 }

@@ -22,6 +22,8 @@ pub struct Metadata<'a> {
     pub sort_key: Option<Doc<'a>>,
     /// The index key, as a document.
     pub index_key: Option<Doc<'a>>,
+    /// The document with the places of fields that were removed, if it has any (see [`Slotted`](super::Slotted)).
+    pub slotted: Option<Doc<'a>>,
 }
 
 impl Meta {

@@ -35,6 +35,7 @@ use slice::Slice;
 
 pub use meta::{Meta, Metadata};
 pub use slotted::Slotted;
+pub(crate) use slotted::{append_slot, is_slot, without_slots};
 
 /// What becomes of the fields that a projection does not name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

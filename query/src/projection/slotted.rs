@@ -8,7 +8,7 @@
 //!
 //! Slots follow fields through projections, not through the values that expressions copy.
 
-use bindery_document::{Builder, Doc, Element, Kind, Result, Value};
+use bindery_document::{Builder, Doc, DocBuf, Element, Kind, Result, Value};
 
 use super::{Input, Projection};
 
@@ -17,12 +17,12 @@ const SLOT: [u8; 1] = [2];
 
 /// Whether an element is a slot.
 #[inline]
-pub(super) fn is_slot(element: &Element<'_>) -> bool {
+pub(crate) fn is_slot(element: &Element<'_>) -> bool {
     element.kind == Kind::Boolean && element.bytes == SLOT
 }
 
 /// Appends a slot.
-pub(super) fn append_slot(key: &[u8], out: &mut Builder) {
+pub(crate) fn append_slot(key: &[u8], out: &mut Builder) {
     out.append_bytes(key, Kind::Boolean, &SLOT);
 }
 
@@ -51,6 +51,42 @@ impl Slotted {
         Doc::from_stored(if self.has_slots { &self.clean } else { &self.bytes })
     }
 
+    /// The document with its slots; `None` if there are none.
+    pub fn slotted(&self) -> Option<Doc<'_>> {
+        self.has_slots.then(|| Doc::from_stored(&self.bytes))
+    }
+
+    /// Puts what a function writes of a document in its place; `has_slots` says whether slots may be among it.
+    pub(crate) fn rewrite(&mut self, doc: Doc<'_>, has_slots: bool, write: impl FnOnce(Doc<'_>, &mut Builder)) {
+        let mut out = Builder::with_buffer(std::mem::take(&mut self.spare));
+        write(doc, &mut out);
+        self.spare = std::mem::replace(&mut self.bytes, out.finish().into_bytes());
+        self.has_slots = has_slots;
+        self.clean();
+    }
+
+    /// As [`Slotted::rewrite`], of the document that it holds.
+    pub(crate) fn change(&mut self, write: impl FnOnce(Doc<'_>, &mut Builder)) {
+        let bytes = std::mem::take(&mut self.bytes);
+        self.rewrite(Doc::from_stored(&bytes), self.has_slots, write);
+        self.spare = bytes;
+    }
+
+    fn clean(&mut self) {
+        if self.has_slots {
+            let mut clean = Builder::with_buffer(std::mem::take(&mut self.clean));
+            append_without_slots(Doc::from_stored(&self.bytes), &mut clean);
+            self.clean = clean.finish().into_bytes();
+        }
+    }
+
+    /// Puts another document in its place, given with its slots if it has any.
+    pub fn replace_slotted(&mut self, doc: Doc<'_>, slotted: Option<Doc<'_>>) {
+        self.replace(slotted.unwrap_or(doc));
+        self.has_slots = slotted.is_some();
+        self.clean();
+    }
+
     /// Puts another document in its place.
     pub fn replace(&mut self, doc: Doc<'_>) {
         self.bytes.clear();
@@ -70,13 +106,16 @@ impl Slotted {
         };
         self.spare = std::mem::replace(&mut self.bytes, out);
         self.has_slots = left_slots;
-        if left_slots {
-            let mut clean = Builder::with_buffer(std::mem::take(&mut self.clean));
-            append_without_slots(Doc::from_stored(&self.bytes), &mut clean);
-            self.clean = clean.finish().into_bytes();
-        }
+        self.clean();
         Ok(())
     }
+}
+
+/// The document without its slots.
+pub(crate) fn without_slots(doc: Doc<'_>) -> DocBuf {
+    let mut clean = Builder::new();
+    append_without_slots(doc, &mut clean);
+    clean.finish()
 }
 
 fn append_without_slots(doc: Doc<'_>, out: &mut Builder) {

@@ -48,6 +48,7 @@ required! {
     agg_unwind
     agg_window
     found
+    found_pipelines
     index_create
     index_multikey
     index_partial_sparse

@@ -263,28 +263,45 @@ pub(super) fn order(pipeline: &[Document]) -> Option<bool> {
     order_from(pipeline, false)
 }
 
+/// What is known of the `_id`s at a place in a pipeline.
+#[derive(Clone, Copy, PartialEq)]
+enum Ids {
+    /// Unique, and no arrays.
+    Scalars,
+    /// Unique, compared as wholes, as `$group` leaves them. A sort by `_id` alone compares them like that; one
+    /// by several fields takes the least element of an array, by which different ones may be equal.
+    Wholes,
+    /// Some may be equal or missing.
+    Open,
+}
+
+impl Ids {
+    /// Whether a sort leaves nothing open.
+    fn decide(self, sort: &Document) -> bool {
+        sort.contains_key("_id") && (self == Ids::Scalars || self == Ids::Wholes && sort.len() == 1)
+    }
+}
+
 fn order_from(pipeline: &[Document], ordered: bool) -> Option<bool> {
-    let (mut total, mut unique_ids) = (ordered, true);
+    let (mut total, mut ids) = (ordered, Ids::Scalars);
     let mut stages = pipeline.iter().peekable();
     while let Some(stage) = stages.next() {
         let (name, spec) = stage.iter().next()?;
         match name.as_str() {
-            "$sort" => total = unique_ids && spec.as_document()?.contains_key("_id"),
+            "$sort" => total = ids.decide(spec.as_document()?),
             "$limit" | "$skip" if !total => return None,
             "$group" | "$bucket" | "$bucketAuto" | "$sortByCount" => {
                 if !total {
                     return None;
                 }
-                (total, unique_ids) = (false, true);
+                (total, ids) = (false, Ids::Wholes);
             }
             "$count" => total = true,
-            "$unwind" => unique_ids = false,
-            "$unset" => unique_ids &= spec.as_str() != Some("_id"),
-            "$set" | "$addFields" | "$project" => {
-                unique_ids &= !spec.as_document()?.contains_key("_id");
-            }
-            "$replaceRoot" | "$replaceWith" => unique_ids = false,
-            "$unionWith" => (total, unique_ids) = (false, false),
+            "$unwind" | "$replaceRoot" | "$replaceWith" => ids = Ids::Open,
+            "$unset" if spec.as_str() != Some("_id") => {}
+            "$set" | "$addFields" | "$project" if !spec.as_document()?.contains_key("_id") => {}
+            "$unset" | "$set" | "$addFields" | "$project" => ids = Ids::Open,
+            "$unionWith" => (total, ids) = (false, Ids::Open),
             "$lookup" | "$graphLookup" => {
                 let name = spec.as_document()?.get_str("as").ok()?;
                 if stages.next() != Some(&sorted_by_id(name)) {
@@ -299,11 +316,15 @@ fn order_from(pipeline: &[Document], ordered: bool) -> Option<bool> {
                         return None;
                     }
                 }
-                (total, unique_ids) = (true, true);
+                (total, ids) = (true, Ids::Scalars);
             }
             "$setWindowFields" => {
-                let by_id = spec.as_document()?.get_document("sortBy").is_ok_and(|s| s.contains_key("_id"));
-                if !by_id || !unique_ids {
+                // The partition comes before the order in the sort that is made of both.
+                let mut by = spec.as_document()?.get_document("sortBy").cloned().unwrap_or_default();
+                if spec.as_document()?.contains_key("partitionBy") {
+                    by.insert("partition", 1);
+                }
+                if !ids.decide(&by) {
                     return None;
                 }
                 total = false;

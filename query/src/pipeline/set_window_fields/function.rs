@@ -105,6 +105,26 @@ impl Function {
         }
     }
 
+    /// How many documents beyond one it looks at.
+    pub(super) fn reach(&self) -> usize {
+        match self {
+            Function::Accumulate(_, window) => window.reach(),
+            Function::Moving(moving) => moving.reach(),
+            Function::Rank | Function::DenseRank | Function::DocumentNumber => 0,
+        }
+    }
+
+    /// Whether it goes to the end of the partition before it evaluates anything.
+    pub(super) fn reads_before_it_evaluates(&self) -> bool {
+        match self {
+            Function::Accumulate(accumulator, window) => {
+                matches!(accumulator.kind(), AccumulatorKind::First | AccumulatorKind::Last)
+                    && window.reach() == usize::MAX
+            }
+            _ => false,
+        }
+    }
+
     /// The function's value for each document of a partition; `None` where it has none, so that the field goes.
     pub(super) fn evaluate(&self, partition: &Partition<'_>) -> Result<Vec<Option<OwnedValue>>> {
         match self {

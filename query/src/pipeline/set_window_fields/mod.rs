@@ -10,6 +10,7 @@ mod sliding;
 mod window;
 
 use std::cmp::Ordering;
+use std::iter::Peekable;
 use std::sync::Arc;
 
 use bindery_document::{Builder, Doc, DocBuf, Error, OwnedValue, Result, Value, code, doc};
@@ -20,6 +21,7 @@ use super::{Environment, Stream};
 use crate::expression::Expression;
 use crate::expression::field_path::{split_path, walk};
 use crate::filter::ParseContext;
+use crate::projection::{Metadata, without_slots};
 use crate::sort::Sort;
 use function::Function;
 
@@ -33,6 +35,8 @@ pub struct SetWindowFields {
     /// The only path of the order, if it has one, and whether it is descending.
     sort_path: Option<(Box<[Box<str>]>, bool)>,
     outputs: Vec<(Box<[Box<str>]>, Function)>,
+    /// How many documents beyond one are looked at before it is given.
+    reach: usize,
     /// The stage's argument, as `explain` shows it.
     pub(super) written: DocBuf,
 }
@@ -98,7 +102,8 @@ pub(super) fn parse(argument: Value<'_>, context: &mut ParseContext) -> Result<S
         outputs.push((path, function::parse(element.value(), place, context)?));
     }
     let written = DocBuf::from(spec);
-    Ok(SetWindowFields { partition_by, partition_order, order, sort_path, outputs, written })
+    let reach = outputs.iter().map(|(_, function)| function.reach()).max().unwrap_or(1).max(1);
+    Ok(SetWindowFields { partition_by, partition_order, order, sort_path, outputs, reach, written })
 }
 
 impl SetWindowFields {
@@ -117,6 +122,7 @@ impl SetWindowFields {
             rows: Vec::new().into_iter().peekable(),
             ready: Vec::new().into_iter(),
             current: None,
+            slotted: None,
         })
     }
 }
@@ -127,6 +133,8 @@ struct Row {
     partition_key: Box<[u8]>,
     key: Box<[u8]>,
     document: DocBuf,
+    /// The document with its slots, if it has any.
+    slotted: Option<DocBuf>,
 }
 
 /// The documents of one partition, in order.
@@ -153,18 +161,31 @@ impl Partition<'_> {
     }
 }
 
+/// A finished document.
+struct Ready {
+    document: DocBuf,
+    has_slots: bool,
+}
+
 struct WindowStream {
     stage: Arc<SetWindowFields>,
     input: Option<Box<dyn Stream>>,
     env: Environment,
-    rows: std::iter::Peekable<std::vec::IntoIter<Row>>,
+    rows: Peekable<std::vec::IntoIter<Row>>,
     /// The finished documents of the partition that is given now.
-    ready: std::vec::IntoIter<DocBuf>,
+    ready: std::vec::IntoIter<Ready>,
     current: Option<DocBuf>,
+    /// The current document with its slots, if it has any.
+    slotted: Option<DocBuf>,
 }
 
 fn array_as_partition<T>() -> Result<T> {
     Err(Error::new(code::TYPE_MISMATCH, "a partition must not be an array"))
+}
+
+/// Whether the next partition is one by an array, which is refused when it is looked at.
+fn is_array_next(rows: &mut Peekable<std::vec::IntoIter<Row>>) -> bool {
+    rows.peek().is_some_and(|row| matches!(row.partition.value(), Value::Array(_)))
 }
 
 impl WindowStream {
@@ -195,7 +216,8 @@ impl WindowStream {
             if used_bytes > self.env.memory_limit_bytes {
                 return Err(Error::new(5_643_011, "$setWindowFields needs more memory than it may use"));
             }
-            rows.push(Row { partition, partition_key, key, document: DocBuf::from(document) });
+            let slotted = input.metadata().slotted.map(DocBuf::from);
+            rows.push(Row { partition, partition_key, key, document: DocBuf::from(document), slotted });
             self.env.check_interrupt()?;
         }
         let scope = self.env.scope(doc::EMPTY);
@@ -223,7 +245,9 @@ impl WindowStream {
             Partition { documents: vec![first.document], keys: vec![first.key], positions: Vec::new(), env: &self.env };
         let scope = self.env.scope(doc::EMPTY);
         let same = |row: &Row| scope.compare(&row.partition.value(), &first.partition.value()) == Ordering::Equal;
+        let mut slotted = vec![first.slotted];
         while let Some(row) = self.rows.next_if(same) {
+            slotted.push(row.slotted);
             partition.documents.push(row.document);
             partition.keys.push(row.key);
         }
@@ -232,16 +256,27 @@ impl WindowStream {
             partition.positions = partition.documents.iter().map(read).collect();
         }
         let mut columns = Vec::with_capacity(self.stage.outputs.len());
+        let is_array_next = is_array_next(&mut self.rows);
         for (_, function) in &self.stage.outputs {
+            if is_array_next && function.reads_before_it_evaluates() {
+                return array_as_partition();
+            }
             columns.push(function.evaluate(&partition)?);
         }
-        let mut ready = std::mem::take(&mut partition.documents);
+        let documents = std::mem::take(&mut partition.documents).into_iter().zip(slotted);
+        let mut ready: Vec<Ready> = documents
+            .map(|(document, slotted)| match slotted {
+                Some(slotted) => Ready { document: slotted, has_slots: true },
+                None => Ready { document, has_slots: false },
+            })
+            .collect();
         for ((path, _), column) in self.stage.outputs.iter().zip(columns) {
-            for (document, value) in ready.iter_mut().zip(column) {
+            for (Ready { document, has_slots }, value) in ready.iter_mut().zip(column) {
                 *document = match &value {
                     Some(value) => with_field(document.doc(), path, value.value()),
                     None => without_field(document.doc(), path),
                 };
+                *has_slots |= value.is_none();
             }
         }
         self.ready = ready.into_iter();
@@ -255,12 +290,14 @@ impl Stream for WindowStream {
             self.fill(input)?;
         }
         loop {
-            self.current = self.ready.next();
+            (self.current, self.slotted) = match self.ready.next() {
+                Some(Ready { document, has_slots: true }) => (Some(without_slots(document.doc())), Some(document)),
+                Some(Ready { document, has_slots: false }) => (Some(document), None),
+                None => (None, None),
+            };
             if self.current.is_some() {
-                // With the last document of a partition the one behind it has been looked at.
-                if self.ready.len() == 0
-                    && self.rows.peek().is_some_and(|row| matches!(row.partition.value(), Value::Array(_)))
-                {
+                // The document behind the partition has been looked at as soon as a window reaches it.
+                if self.ready.len() < self.stage.reach && is_array_next(&mut self.rows) {
                     return array_as_partition();
                 }
                 return Ok(true);
@@ -273,5 +310,9 @@ impl Stream for WindowStream {
 
     fn current(&self) -> Doc<'_> {
         self.current.as_ref().map_or(doc::EMPTY, DocBuf::doc)
+    }
+
+    fn metadata(&self) -> Metadata<'_> {
+        Metadata { slotted: self.slotted.as_ref().map(DocBuf::doc), ..Metadata::default() }
     }
 }

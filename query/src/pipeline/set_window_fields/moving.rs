@@ -209,6 +209,17 @@ impl Moving {
         }
     }
 
+    /// How many documents beyond one it looks at.
+    pub(super) fn reach(&self) -> usize {
+        match self {
+            Moving::Shift { by, .. } => usize::try_from(*by).unwrap_or(0),
+            Moving::Derivative { window, .. } | Moving::Integral { window, .. } | Moving::Covariance { window, .. } => {
+                window.reach()
+            }
+            Moving::ExpMovingAvg { .. } | Moving::Locf(_) | Moving::LinearFill(_) => 0,
+        }
+    }
+
     pub(super) fn evaluate(&self, partition: &Partition<'_>) -> Result<Column> {
         match self {
             Moving::Shift { output, by, default } => shift(output, *by, default.as_ref(), partition),

@@ -36,6 +36,16 @@ impl Window {
         matches!(self, Window::Documents(Bound::Unbounded, _) | Window::Range { lower: Bound::Unbounded, .. })
     }
 
+    /// How many documents beyond the current one the window needs to be known; what a range needs is not known before
+    /// the documents are.
+    pub(super) fn reach(&self) -> usize {
+        match self {
+            Window::Documents(_, Bound::Unbounded) | Window::Range { upper: Bound::Unbounded, .. } => usize::MAX,
+            Window::Documents(_, Bound::Offset(n)) => usize::try_from(*n).unwrap_or(0),
+            Window::Documents(_, Bound::Current) | Window::Range { .. } => 0,
+        }
+    }
+
     /// Parses a window; `sort` tells whether the only path of the order is descending.
     pub(super) fn parse(
         value: Value<'_>,
