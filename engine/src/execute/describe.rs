@@ -13,6 +13,8 @@ pub(crate) struct Describe<'a> {
     pub(crate) state: &'a State,
     /// The projection as it was asked for.
     pub(crate) projection: Option<Doc<'a>>,
+    /// Whether what is sorted are records to be changed, and not only documents.
+    pub(crate) sorts_records: bool,
 }
 
 impl Describe<'_> {
@@ -21,16 +23,14 @@ impl Describe<'_> {
         let stats = ran.map(|stage| stage.stats);
         let below = ran.map(Stage::inputs).unwrap_or_default();
         out.append("stage", name(plan));
-        if let Plan::Project { .. } = plan
-            && let Some(projection) = self.projection
-        {
-            out.append("transformBy", Value::Document(projection));
-        }
         show_filter(filter(plan), out);
         if let Some(stats) = &stats {
             show_common(stats, ran.and_then(Stage::counted), out);
         }
         match plan {
+            Plan::Project { .. } => {
+                self.projection.into_iter().for_each(|shape| out.append("transformBy", Value::Document(shape)));
+            }
             Plan::CollectionScan { direction, .. } => out.append("direction", direction_name(*direction)),
             Plan::ClusteredScan { scan, .. } => show_records(scan, out),
             Plan::IndexScan(scan) | Plan::CountScan(scan) | Plan::DistinctScan { scan, .. } => {
@@ -43,7 +43,7 @@ impl Describe<'_> {
                 if let Some(limit) = limit {
                     append_number(out, "limitAmount", *limit);
                 }
-                out.append("type", "simple");
+                out.append("type", if self.sorts_records { "default" } else { "simple" });
             }
             Plan::SortMerge { order, .. } => show_order(order, out),
             Plan::Skip { count, .. } => append_number(out, "skipAmount", *count),

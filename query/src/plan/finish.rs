@@ -39,7 +39,7 @@ pub(super) fn finish(planning: &Planning<'_>, source: Source) -> Plan {
     if query.skip > 0 {
         plan = Plan::Skip { input: Box::new(plan), count: query.skip };
     }
-    if needs_documents && !fetched && query.purpose == Purpose::Documents && !query.return_key {
+    if needs_documents && !fetched && query.purpose != Purpose::Count && !query.return_key {
         plan = Plan::Fetch { input: Box::new(plan), filter: None };
     }
     if query.return_key {

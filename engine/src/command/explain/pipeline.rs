@@ -418,7 +418,7 @@ impl Cursor {
             planner: explanation.request.server.planner,
             planned: &self.planned,
             wrap: Wrap {
-                describe: Describe { state: &self.state, projection: None },
+                describe: Describe { state: &self.state, projection: None, sorts_records: false },
                 layers,
                 fast_count: false,
                 drops_bounds: false,

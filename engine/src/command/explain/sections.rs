@@ -55,7 +55,11 @@ impl Explained<'_> {
             planner,
             planned: &planned,
             wrap: Wrap {
-                describe: Describe { state: &self.state, projection: self.subject.question.projection },
+                describe: Describe {
+                    state: &self.state,
+                    projection: self.subject.question.projection,
+                    sorts_records: writes,
+                },
                 layers: self.layers(&planned.winner),
                 fast_count,
                 drops_bounds: self.drops_bounds(),
@@ -192,20 +196,21 @@ impl Layer<'_> {
     fn show(&self, ran: Option<(&Stage, &Done)>, out: &mut Builder) {
         match self {
             Layer::Count => out.append("stage", "COUNT"),
-            Layer::Values(name) => {
-                out.append("stage", *name);
-                out.append("transformBy", Value::Document(doc::EMPTY));
-            }
+            Layer::Values(name) => out.append("stage", *name),
             Layer::Write(write) => out.append("stage", write.name()),
-            Layer::Fields(fields) => {
-                out.append("stage", "PROJECTION_DEFAULT");
-                out.append("transformBy", Value::Document(*fields));
-            }
+            Layer::Fields(_) => out.append("stage", "PROJECTION_DEFAULT"),
             Layer::Subplan => out.append("stage", "SUBPLAN"),
         }
-        let Some((stage, done)) = ran else { return };
-        let advanced = if let Layer::Subplan = self { done.found } else { done.returned };
-        show_common(advanced, stage.stats.works.max(1), out);
+        if let Some((stage, done)) = ran {
+            let advanced = if let Layer::Subplan = self { done.found } else { done.returned };
+            show_common(advanced, stage.stats.works.max(1), out);
+        }
+        match self {
+            Layer::Values(_) => out.append("transformBy", Value::Document(doc::EMPTY)),
+            Layer::Fields(fields) => out.append("transformBy", Value::Document(*fields)),
+            Layer::Count | Layer::Write(_) | Layer::Subplan => {}
+        }
+        let Some((_, done)) = ran else { return };
         match self {
             Layer::Count => {
                 append_number(out, "nCounted", done.found);
