@@ -237,11 +237,11 @@ impl Wrapper {
                 "NaN" => RawBson::Double(f64::NAN),
                 number => RawBson::Double(number.parse().map_err(|_| wrong("a number"))?),
             },
+            Wrapper::Decimal128 if !is_decimal(text()?) => return Err(wrong("a decimal number")),
             Wrapper::Decimal128 => RawBson::Decimal128(text()?.parse().map_err(|_| wrong("a decimal number"))?),
             Wrapper::Symbol => RawBson::Symbol(text()?.to_owned()),
             Wrapper::Date => RawBson::DateTime(match &value {
                 RawBson::Int64(millis) => DateTime::from_millis(*millis),
-                RawBson::Int32(millis) => DateTime::from_millis(i64::from(*millis)),
                 RawBson::String(text) => {
                     DateTime::parse_rfc3339_str(text).map_err(|_| wrong("a date such as 2026-01-31T12:00:00Z"))?
                 }
@@ -261,6 +261,9 @@ impl Wrapper {
             }
             Wrapper::RegularExpression => {
                 let parts = value.as_document().ok_or_else(|| wrong("pattern and options"))?;
+                if parts.iter().count() != 2 {
+                    return Err(wrong("pattern and options"));
+                }
                 let part = |key: &str| parts.get_str(key).map_err(|_| wrong("pattern and options"));
                 let mut options: Vec<char> = part("options")?.chars().collect();
                 options.sort_unstable();
@@ -271,6 +274,7 @@ impl Wrapper {
                 })
             }
             Wrapper::Undefined => RawBson::Undefined,
+            Wrapper::MinKey | Wrapper::MaxKey if value != RawBson::Int32(1) => return Err(wrong("1")),
             Wrapper::MinKey => RawBson::MinKey,
             Wrapper::MaxKey => RawBson::MaxKey,
             // Rare ones, and strict ones about their inside: the bson crate's own reading.
@@ -286,6 +290,25 @@ impl Wrapper {
             }
         })
     }
+}
+
+/// Whether a text is a decimal number, an infinity or NaN; the bson crate also takes what has no digits or two signs.
+fn is_decimal(text: &str) -> bool {
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    if ["inf", "infinity", "nan"].iter().any(|name| unsigned.eq_ignore_ascii_case(name)) {
+        return true;
+    }
+    let all_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let (number, exponent) = match unsigned.split_once(['e', 'E']) {
+        Some((number, exponent)) => (number, Some(exponent.strip_prefix(['+', '-']).unwrap_or(exponent))),
+        None => (unsigned, None),
+    };
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let has_digits = !whole.is_empty() || !fraction.is_empty();
+    has_digits
+        && all_digits(whole)
+        && all_digits(fraction)
+        && exponent.is_none_or(|exponent| !exponent.is_empty() && all_digits(exponent))
 }
 
 #[cfg(test)]

@@ -62,7 +62,17 @@ fn value_into(out: &mut String, value: RawBsonRef<'_>) -> Written {
             wrap(out, "$numberDouble", if n > 0.0 { "Infinity" } else { "-Infinity" });
         }
         // Debug keeps the ".0" of whole numbers and the sign of zero.
-        RawBsonRef::Double(n) => wrap(out, "$numberDouble", format_args!("{n:?}")),
+        RawBsonRef::Double(n) => {
+            let digits = format!("{n:?}");
+            match digits.split_once('e') {
+                // As the drivers write exponents.
+                Some((digits, exponent)) => {
+                    let sign = if exponent.starts_with('-') { "" } else { "+" };
+                    wrap(out, "$numberDouble", format_args!("{digits}E{sign}{exponent}"));
+                }
+                None => wrap(out, "$numberDouble", digits),
+            }
+        }
         RawBsonRef::DateTime(at) => {
             out.push_str("{\"$date\":");
             wrap(out, "$numberLong", at.timestamp_millis());
