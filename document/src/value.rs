@@ -366,6 +366,15 @@ impl OwnedValue {
         OwnedValue { kind: value.kind(), bytes: bytes.into_boxed_slice() }
     }
 
+    /// Takes a copy of another value instead, in the same memory if it is as long.
+    pub fn set(&mut self, value: Value<'_>) {
+        let mut bytes = std::mem::take(&mut self.bytes).into_vec();
+        bytes.clear();
+        value.write_to(&mut bytes);
+        self.kind = value.kind();
+        self.bytes = bytes.into_boxed_slice();
+    }
+
     /// The value.
     #[inline]
     pub fn value(&self) -> Value<'_> {

@@ -12,6 +12,7 @@ mod conformance;
 mod corpus;
 mod differential;
 mod extjson;
+mod pipeline_plans;
 mod planner;
 mod server;
 mod snapshots;

@@ -16,7 +16,7 @@ use super::{Request, Target, aggregate_output, aggregate_source, explain, find, 
 use crate::collection::State;
 use crate::cursor::{Buffered, FIRST_BATCH, Rows, ServerCursor, reply_first_batch};
 use crate::database::Inner;
-use crate::execute::{Collections, FindRows, PlanStream, Question, SharedTrace, StreamRows, recorded};
+use crate::execute::{self, Collections, FindRows, PlanStream, Question, SharedTrace, StreamRows, recorded};
 use crate::layout::{self, LayoutCollection, LayoutRows};
 use crate::trace::{Cx, Trace};
 
@@ -303,12 +303,35 @@ impl Around {
                     Box::new(Documents::new(groups))
                 } else if pushed.limit == Some(0) {
                     Box::new(Documents::default())
+                } else if let Some(count) = compiled.take_leading_count() {
+                    // Only how many there are is asked, which the trees may know.
+                    question.sort = None;
+                    let n = recorded(self.deadline, &self.trace, |cx| match &source {
+                        Source::Nothing | Source::Given(_) => Ok(0),
+                        Source::State(state) => execute::count(&self.server, state, &question, cx),
+                        Source::Layout(collection) => layout::count(&self.server, collection, &question, cx),
+                    })?;
+                    Box::new(Documents::new(count.document(n)))
                 } else {
                     let mut untraced = bindery_index::Untraced;
                     let rows: Box<dyn Rows> = match source {
                         Source::Nothing | Source::Given(_) => Box::new(Buffered::new(Vec::new())),
                         Source::State(state) => {
-                            Box::new(FindRows::open(&self.server, state, &question, &mut Cx::new(&mut untraced))?)
+                            let ends = match compiled.leading_group_end() {
+                                Some((path, end)) if pushed.skip == 0 && pushed.limit.is_none() => {
+                                    FindRows::open_group_ends(&self.server, &state, &question, &path, end)?
+                                }
+                                _ => None,
+                            };
+                            match ends {
+                                Some(rows) => Box::new(rows),
+                                None => Box::new(FindRows::open(
+                                    &self.server,
+                                    state,
+                                    &question,
+                                    &mut Cx::new(&mut untraced),
+                                )?),
+                            }
                         }
                         Source::Layout(collection) => Box::new(LayoutRows::open(&self.server, &collection, &question)?),
                     };

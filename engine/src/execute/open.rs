@@ -1,7 +1,9 @@
 //! From a question to a running plan.
 
 use bindery_document::Result;
-use bindery_query::plan::{self, IndexBounds, IndexDescription, Plan, Planned, ProjectionKind, Query, Statistics};
+use bindery_query::plan::{
+    self, GroupEnd, IndexBounds, IndexDescription, Plan, Planned, ProjectionKind, Query, Statistics,
+};
 
 use super::combine::{Intersect, Or, SortMerge};
 use super::count::CountScan;
@@ -23,11 +25,26 @@ use crate::database::Planner;
 /// What the planner says.
 pub(crate) fn choose(state: &State, query: &Query, planner: Planner) -> Result<Planned> {
     let indexes: Vec<IndexDescription<'_>> = state.indexes.iter().map(|index| index.describe()).collect();
-    let mode = match planner {
+    plan::plan(query, &indexes, &Counts { state }, mode(planner))
+}
+
+/// A plan for one document of each group of equal values of a path, if an index can skip from one to the next.
+pub(crate) fn choose_group_ends(
+    state: &State,
+    query: &Query,
+    planner: Planner,
+    path: &str,
+    end: GroupEnd,
+) -> Option<Plan> {
+    let indexes: Vec<IndexDescription<'_>> = state.indexes.iter().map(|index| index.describe()).collect();
+    plan::one_of_each_group(query, &indexes, &Counts { state }, mode(planner), path, end)
+}
+
+fn mode(planner: Planner) -> plan::Mode {
+    match planner {
         Planner::Bindery => plan::Mode::Bindery,
         Planner::MongoDb => plan::Mode::MongoDb,
-    };
-    plan::plan(query, &indexes, &Counts { state }, mode)
+    }
 }
 
 /// What the planner may ask, answered by counted trees.

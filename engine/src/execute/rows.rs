@@ -5,9 +5,10 @@ use std::sync::Arc;
 use bindery_document::{Builder, Doc, DocBuf, Result, Value};
 use bindery_index::RecordId;
 use bindery_query::pipeline::Sink;
+use bindery_query::plan::GroupEnd;
 use bindery_query::projection::Metadata;
 
-use super::open::{build, choose};
+use super::open::{build, choose, choose_group_ends};
 use super::question::Question;
 use super::stage::Stage;
 use crate::collection::{State, WriteGuard};
@@ -42,6 +43,22 @@ impl FindRows {
 }
 
 impl FindRows {
+    /// One document of each group of equal values of a path, if an index can skip from one to the next; `None` if not.
+    ///
+    /// # Errors
+    /// What the languages say.
+    pub(crate) fn open_group_ends(
+        server: &Inner,
+        state: &Arc<State>,
+        question: &Question<'_>,
+        path: &str,
+        end: GroupEnd,
+    ) -> Result<Option<FindRows>> {
+        let query = question.compile(&server.scope(), Some(state))?;
+        let plan = choose_group_ends(state, &query, server.planner, path, end);
+        Ok(plan.map(|plan| FindRows::of_stage(Arc::clone(state), build(state, plan))))
+    }
+
     /// The documents of a plan that was built already.
     pub(super) fn of_stage(state: Arc<State>, stage: Stage) -> FindRows {
         FindRows { state, stage, with_record_id: None }

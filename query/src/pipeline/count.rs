@@ -1,6 +1,7 @@
 //! `$count`: one document with the number of documents; none of none.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use bindery_document::{Builder, Doc, DocBuf, Error, Result, Value, doc};
 
@@ -40,8 +41,25 @@ pub(super) fn count_value(n: u64) -> Value<'static> {
     }
 }
 
+/// A `$count` whose number comes from elsewhere.
+#[derive(Clone, Debug)]
+pub struct Count {
+    pub(super) name: Arc<str>,
+}
+
+impl Count {
+    /// The stage's document; none if nothing was counted.
+    pub fn document(&self, n: u64) -> Option<DocBuf> {
+        (n > 0).then(|| {
+            let mut builder = Builder::new();
+            builder.append(self.name.as_bytes(), count_value(n));
+            builder.finish()
+        })
+    }
+}
+
 pub(super) struct CountStream {
-    pub(super) name: Box<str>,
+    pub(super) count: Count,
     pub(super) input: Option<Box<dyn Stream>>,
     pub(super) env: Environment,
     pub(super) current: Option<DocBuf>,
@@ -59,13 +77,8 @@ impl Stream for CountStream {
             self.env.check_interrupt()?;
             Ok(ControlFlow::Continue(()))
         })?;
-        if n == 0 {
-            return Ok(false);
-        }
-        let mut builder = Builder::new();
-        builder.append(self.name.as_bytes(), count_value(n));
-        self.current = Some(builder.finish());
-        Ok(true)
+        self.current = self.count.document(n);
+        Ok(self.current.is_some())
     }
 
     fn current(&self) -> Doc<'_> {

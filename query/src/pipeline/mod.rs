@@ -49,8 +49,10 @@ use bindery_document::{Builder, Doc, DocBuf, Error, Result, Value, code};
 
 use crate::collation::Collation;
 use crate::filter::ParseContext;
+use crate::plan::GroupEnd;
 
 pub use bucket_auto::BucketAuto;
+pub use count::Count;
 pub use densify::Densify;
 pub use documents::SpelledOut;
 pub use environment::{Environment, Foreign, MEMORY_LIMIT_BYTES, NoForeign, Probe};
@@ -124,6 +126,25 @@ impl Pipeline {
             }
         }
         Some(builder.finish())
+    }
+
+    /// Takes a `$count` away that the pipeline begins with; what it gives for a number of documents.
+    pub fn take_leading_count(&mut self) -> Option<Count> {
+        let Some(Stage::Count(name)) = self.stages.first() else {
+            return None;
+        };
+        let count = Count { name: Arc::clone(name) };
+        self.skip_stages(1);
+        Some(count)
+    }
+
+    /// The path by whose values the `$group` that the pipeline begins with groups, and which document of each group is
+    /// all that it reads; `None` if it needs more.
+    pub fn leading_group_end(&self) -> Option<(String, GroupEnd)> {
+        match self.stages.first()? {
+            Stage::Group(group) => group.end(),
+            _ => None,
+        }
     }
 
     /// How strings compare.

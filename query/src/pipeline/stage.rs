@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bindery_document::{DocBuf, Result};
 
-use super::count::CountStream;
+use super::count::{Count, CountStream};
 use super::limit::{Limit, Skip};
 use super::sample::Sample;
 use super::{
@@ -105,8 +105,8 @@ impl Stage {
             Stage::Skip(left) => Box::new(Skip { input, left: *left }),
             Stage::Sort(stage) => Arc::clone(stage).open(input, env),
             Stage::Count(name) => {
-                let name = (&**name).into();
-                Box::new(CountStream { name, input: Some(input), env: env.clone(), current: None })
+                let count = Count { name: Arc::clone(name) };
+                Box::new(CountStream { count, input: Some(input), env: env.clone(), current: None })
             }
             Stage::Group(stage) => Arc::clone(stage).open(input, env),
             Stage::Unwind(stage) => Arc::clone(stage).open(input, env),

@@ -33,6 +33,7 @@ pub use bounds::{FieldBounds, IndexBounds, Interval};
 pub use choose::plan;
 pub use implied::with_implied;
 pub use node::{IndexScan, Plan, ProjectionKind, ScanDirection, Shape};
+pub use special::{GroupEnd, one_of_each_group};
 
 use crate::collation::Collation;
 use crate::filter::Filter;

@@ -4,7 +4,8 @@ use bindery_document::Kind;
 
 use super::access::{Access, conjuncts, is_whole, predicates, whole_index};
 use super::candidates::Planning;
-use super::{IndexDescription, IndexScan, Interval, Plan, ScanDirection};
+use super::ordering::{Provided, provided};
+use super::{IndexDescription, IndexScan, Interval, Mode, Plan, Query, ScanDirection, Statistics};
 use crate::filter::{CompareOp, Filter};
 
 /// A count that is the number of entries in one stretch of an index, or in two of them for null. Skip and limit are
@@ -28,6 +29,84 @@ pub(super) fn count(planning: &Planning<'_>) -> Option<Plan> {
         let mut scans = scans?;
         if scans.len() == 1 { scans.pop() } else { Some(Plan::Or { inputs: scans }) }
     })
+}
+
+/// Which document of a group is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GroupEnd {
+    /// Any of them.
+    Any,
+    /// The first of the order.
+    First,
+    /// The last of the order.
+    Last,
+}
+
+/// One document of each group: those that are equal at a path, which an index holds together and in the order of the
+/// query's sort. The scan skips from group to group.
+pub fn one_of_each_group(
+    query: &Query,
+    indexes: &[IndexDescription<'_>],
+    statistics: &dyn Statistics,
+    mode: Mode,
+    path: &str,
+    end: GroupEnd,
+) -> Option<Plan> {
+    if query.hint.is_some() || query.min.is_some() || query.max.is_some() || query.collation.is_some() {
+        return None;
+    }
+    // Without an order no document is the first.
+    if query.sort.is_none() && end != GroupEnd::Any || has_number(path) {
+        return None;
+    }
+    let planning = Planning { query, filter: &query.filter, indexes, statistics, mode, hinted: None };
+    let all = conjuncts(planning.filter);
+    let mut accesses = planning.all_accesses(all, &predicates(all));
+    if all.is_empty() {
+        let whole = indexes.iter().enumerate().filter(|(_, index)| index.partial.is_none() && !index.sparse);
+        accesses.extend(
+            whole
+                .filter(|(_, index)| !index.hidden)
+                .map(|(position, index)| whole_index(position, index, planning.asked(), all)),
+        );
+    }
+    let plans = accesses.into_iter().filter_map(|access| {
+        let index = &indexes[access.index];
+        let at = access.fields.iter().position(|(field, _)| field == path)?;
+        let bound = access.fields[..at].iter().all(|(_, intervals)| is_point(intervals));
+        // What an array holds would be in several groups.
+        let has_arrays = index.is_multikey || index.is_clustered || index.collation.is_some() || !is_plain(index);
+        if has_arrays || !bound || !access.residual.is_empty() || !access.key_filter.is_empty() {
+            return None;
+        }
+        let direction = match &query.sort {
+            None => ScanDirection::Forward,
+            Some(sort) => match provided(&access, index, sort, true)? {
+                Provided::Scan(direction) => direction,
+                Provided::Merge(..) => return None,
+            },
+        };
+        let direction = match (end, direction) {
+            (GroupEnd::Last, ScanDirection::Forward) => ScanDirection::Backward,
+            (GroupEnd::Last, ScanDirection::Backward) => ScanDirection::Forward,
+            (GroupEnd::First | GroupEnd::Any, direction) => direction,
+        };
+        let scan =
+            IndexScan { index: access.index, bounds: access.index_bounds(), direction, filter: None, dedupe: false };
+        let input = Box::new(Plan::DistinctScan { scan, fields: at + 1 });
+        Some((index.key.count(), Plan::Fetch { input, filter: None }))
+    });
+    plans.min_by_key(|(n_fields, _)| *n_fields).map(|(_, plan)| plan)
+}
+
+/// Whether an index is ordered by the values of its fields.
+fn is_plain(index: &IndexDescription<'_>) -> bool {
+    !index.key.iter().any(|e| e.value().as_str().is_some() || e.key.ends_with(b"$**"))
+}
+
+/// Whether a path has a name that can be a position.
+fn has_number(path: &str) -> bool {
+    path.split('.').any(|part| part.bytes().all(|b| b.is_ascii_digit()))
 }
 
 fn count_scan(access: &Access, index: &IndexDescription<'_>) -> Option<Plan> {
@@ -91,23 +170,21 @@ pub(super) fn distinct(planning: &Planning<'_>, path: &str) -> Option<Plan> {
         let shortest = fitting.min_by_key(|(_, index)| index.key.count());
         accesses.extend(shortest.map(|(position, index)| whole_index(position, index, planning.asked(), all)));
     }
-    let has_number = path.split('.').any(|part| part.bytes().all(|b| b.is_ascii_digit()));
     accesses.into_iter().find_map(|access| {
         let index = &planning.indexes[access.index];
         let at = access.fields.iter().position(|(field, _)| field == path)?;
-        let is_plain = !index.key.iter().any(|e| e.value().as_str().is_some() || e.key.ends_with(b"$**"));
         let bound = access.fields[..at].iter().all(|(_, intervals)| is_point(intervals));
         let exact = access.residual.is_empty() && access.key_filter.is_empty();
         // An array's elements are its values only where the index was not bounded by them.
         let arrays_fit = !access.multikey[at] || all.is_empty();
-        if !is_plain
+        if !is_plain(index)
             || !bound
             || !exact
             || !arrays_fit
             || index.is_clustered
             || index.collation.is_some()
             || query.collation.is_some()
-            || has_number
+            || has_number(path)
         {
             return None;
         }

@@ -8,20 +8,24 @@ pub(crate) mod accumulator;
 mod ordered;
 pub(super) mod pushed_down;
 mod state;
+mod table;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use bindery_document::{Builder, Doc, DocBuf, Error, FieldSet, FoundFields, OwnedValue, Result, Value};
-use rustc_hash::FxHashMap;
 
 use super::{Environment, Stream, canonical_key};
 use crate::collation::Collation;
 use crate::expression::{Dependencies, Expression, Val, check_field_name};
 use crate::filter::ParseContext;
+use crate::plan::GroupEnd;
+
+use accumulator::AccumulatorKind;
 
 pub(crate) use accumulator::Accumulator;
 pub(crate) use state::State;
+use table::{Entry, Table};
 
 /// The stage.
 #[derive(Debug)]
@@ -37,8 +41,8 @@ pub struct Group {
     pub(super) is_pushed_down: bool,
     /// The fields that the key and the accumulators read.
     reads: FieldSet,
-    /// The number of the field that is the key, if it is one.
-    key_field: Option<usize>,
+    /// The numbers of the fields that the key's values are, if they are nothing else.
+    key_fields: Option<Vec<usize>>,
 }
 
 /// The group's key.
@@ -82,7 +86,7 @@ pub(super) fn parse(argument: Value<'_>, context: &mut ParseContext) -> Result<G
         written,
         is_pushed_down: false,
         reads: FieldSet::default(),
-        key_field: None,
+        key_fields: None,
     })
 }
 
@@ -119,7 +123,7 @@ impl Group {
             written,
             is_pushed_down: false,
             reads: FieldSet::default(),
-            key_field: None,
+            key_fields: None,
         }
     }
 
@@ -141,21 +145,41 @@ impl Group {
         }
         self.fields.iter_mut().try_for_each(|(_, accumulator)| accumulator.fold())?;
         self.reads = FieldSet::default();
-        match &mut self.id {
-            Id::One(expression) => {
-                expression.bind_fields(&mut self.reads);
-                // Under a collation, equal strings may have different bytes.
-                self.key_field = expression.as_bound_field().filter(|_| self.collation.is_none());
-            }
-            Id::Fields(fields) => fields.iter_mut().for_each(|(_, field)| field.bind_fields(&mut self.reads)),
-        }
+        let parts: Vec<&mut Expression> = match &mut self.id {
+            Id::One(expression) => vec![expression],
+            Id::Fields(fields) => fields.iter_mut().map(|(_, expression)| expression).collect(),
+        };
+        let mut bind = |expression: &mut Expression| {
+            expression.bind_fields(&mut self.reads);
+            expression.as_bound_field()
+        };
+        let bound: Vec<Option<usize>> = parts.into_iter().map(&mut bind).collect();
+        // Under a collation, equal strings may have different bytes.
+        self.key_fields = if self.collation.is_none() { bound.into_iter().collect() } else { None };
         self.fields.iter_mut().for_each(|(_, accumulator)| accumulator.bind_fields(&mut self.reads));
         Ok(())
     }
 
+    /// The path that is the key, and which document of a group is all that is read; see
+    /// [`Pipeline::leading_group_end`](super::Pipeline::leading_group_end).
+    pub(super) fn end(&self) -> Option<(String, GroupEnd)> {
+        let Id::One(key) = &self.id else {
+            return None;
+        };
+        let names = key.as_field_path().filter(|names| !names.is_empty() && self.collation.is_none())?;
+        let all = |kind| self.fields.iter().all(|(_, accumulator)| accumulator.kind() == kind);
+        let end = match self.fields.as_slice() {
+            [] => GroupEnd::Any,
+            _ if all(AccumulatorKind::First) => GroupEnd::First,
+            _ if all(AccumulatorKind::Last) => GroupEnd::Last,
+            _ => return None,
+        };
+        Some((names.join("."), end))
+    }
+
     pub(super) fn open(self: Arc<Self>, input: Box<dyn Stream>, env: &Environment) -> Box<dyn Stream> {
         Box::new(GroupStream {
-            table: Table::new(&self),
+            table: Table::new(self.id.len(), self.fields.iter().map(|(_, accumulator)| accumulator)),
             stage: self,
             input: Some(input),
             env: env.clone(),
@@ -166,6 +190,14 @@ impl Group {
 }
 
 impl Id {
+    /// How many values a key has.
+    fn len(&self) -> usize {
+        match self {
+            Id::One(_) => 1,
+            Id::Fields(fields) => fields.len(),
+        }
+    }
+
     fn append_to(&self, id: &[Option<OwnedValue>], builder: &mut Builder) {
         match self {
             Id::One(_) => {
@@ -186,49 +218,13 @@ impl Id {
     }
 
     /// The key as a document, empty if it is none.
-    fn document(&self, id: Option<&Vec<Option<OwnedValue>>>) -> DocBuf {
+    fn document(&self, id: &[Option<OwnedValue>]) -> DocBuf {
         let mut builder = Builder::new();
-        if let Some(id) = id {
-            self.append_to(id, &mut builder);
-        }
+        self.append_to(id, &mut builder);
         match builder.finish().doc().get("_id") {
             Some(Value::Document(id)) => DocBuf::from(id),
             _ => DocBuf::new(),
         }
-    }
-}
-
-/// The groups.
-#[derive(Debug)]
-struct Table {
-    places: FxHashMap<Box<[u8]>, usize>,
-    /// The keys' values, in the order in which the groups were found.
-    ids: Vec<Vec<Option<OwnedValue>>>,
-    /// The states, those of a group side by side.
-    states: Vec<State>,
-    fresh: Vec<State>,
-    used_bytes: usize,
-}
-
-/// What a group takes besides its key and its states: entries of the table and of the list.
-const GROUP_BYTES: usize = 96;
-
-impl Table {
-    fn new(stage: &Group) -> Table {
-        let fresh = stage.fields.iter().map(|(_, accumulator)| accumulator.state()).collect();
-        Table { places: FxHashMap::default(), ids: Vec::new(), states: Vec::new(), fresh, used_bytes: 0 }
-    }
-
-    fn add(&mut self, key: &[u8], id: impl FnOnce() -> Vec<Option<OwnedValue>>) -> usize {
-        if let Some(place) = self.places.get(key) {
-            return *place;
-        }
-        let place = self.ids.len();
-        self.places.insert(key.into(), place);
-        self.ids.push(id());
-        self.states.extend(self.fresh.iter().cloned());
-        self.used_bytes += GROUP_BYTES + 2 * key.len() + self.fresh.len() * size_of::<State>();
-        place
     }
 }
 
@@ -245,7 +241,6 @@ impl GroupStream {
     fn fill(&mut self, mut input: Box<dyn Stream>) -> Result<()> {
         let stage = &*self.stage;
         let collation = stage.collation.as_ref();
-        let width = stage.fields.len();
         let has_limits = stage.fields.iter().any(|(_, accumulator)| accumulator.has_limit());
         let (mut key, mut known) = (Vec::new(), 0);
         let (table, env, mut found) = (&mut self.table, &self.env, FoundFields::default());
@@ -253,21 +248,28 @@ impl GroupStream {
             stage.reads.find(document, &mut found);
             let scope = env.scope(document).with_found(&found);
             key.clear();
-            let key_bytes = stage.key_field.and_then(|field| found.get_bytes(document, field));
-            let place = match &stage.id {
-                Id::One(_)
-                    if key_bytes.is_some_and(|(kind, bytes)| canonical_key::append_bytes(kind, bytes, &mut key)) =>
-                {
-                    let value = || key_bytes.and_then(|(kind, bytes)| Value::decode(kind, bytes)).map(OwnedValue::new);
-                    table.add(&key, || vec![value()])
+            let place = match (&stage.key_fields, &stage.id) {
+                (Some(fields), _) => {
+                    // A missing value counts as null, but among several.
+                    let part = |field: &usize| match found.get(document, *field) {
+                        None if fields.len() == 1 => Some(Value::Null),
+                        value => value,
+                    };
+                    for field in fields {
+                        let bytes = found.get_bytes(document, *field);
+                        if !bytes.is_some_and(|(kind, bytes)| canonical_key::append_bytes(kind, bytes, &mut key)) {
+                            canonical_key::append_maybe(part(field), None, &mut key);
+                        }
+                    }
+                    table.place(&key, |id| id.extend(fields.iter().map(|field| part(field).map(OwnedValue::new))))
                 }
-                Id::One(expression) => {
+                (None, Id::One(expression)) => {
                     let value = expression.evaluate(&scope)?;
                     let value = value.or_null();
                     canonical_key::append(&value, collation, &mut key);
-                    table.add(&key, || vec![Some(OwnedValue::new(value))])
+                    table.place(&key, |id| id.push(Some(OwnedValue::new(value))))
                 }
-                Id::Fields(fields) => {
+                (None, Id::Fields(fields)) => {
                     let values: Vec<Val<'_>> =
                         fields.iter().map(|(_, expression)| expression.evaluate(&scope)).collect::<Result<_>>()?;
                     let one = values.len() == 1;
@@ -276,22 +278,26 @@ impl GroupStream {
                         let held = if one { Some(v.or_null()) } else { v.get() };
                         canonical_key::append_maybe(held, collation, &mut key);
                     }
-                    table.add(&key, || values.iter().map(value).collect())
+                    table.place(&key, |id| id.extend(values.iter().map(value)))
                 }
             };
-            let states = table.states.get_mut(place * width..(place + 1) * width).unwrap_or_default();
-            if has_limits && table.ids.len() > known {
-                known = table.ids.len();
-                let id = stage.id.document(table.ids.last());
-                let scope = env.scope(id.doc());
-                for ((_, accumulator), state) in stage.fields.iter().zip(states.iter_mut()) {
-                    accumulator.begin(state, &scope)?;
+            let is_new = table.len() > known;
+            known = table.len();
+            let mut grown = 0;
+            if let Some(Entry { id, states }) = table.get_mut(place) {
+                if has_limits && is_new {
+                    let id = stage.id.document(id);
+                    let scope = env.scope(id.doc());
+                    for ((_, accumulator), state) in stage.fields.iter().zip(states.iter_mut()) {
+                        accumulator.begin(state, &scope)?;
+                    }
+                }
+                for ((_, accumulator), state) in stage.fields.iter().zip(states) {
+                    grown += accumulator.add_found(state, &found, &scope)?;
                 }
             }
-            for ((_, accumulator), state) in stage.fields.iter().zip(states) {
-                table.used_bytes += accumulator.add_found(state, &found, &scope)?;
-            }
-            env.check_memory("$group", table.used_bytes)?;
+            table.grow(grown);
+            env.check_memory("$group", table.used_bytes())?;
             env.check_interrupt()?;
             Ok(ControlFlow::Continue(()))
         })
@@ -303,18 +309,16 @@ impl Stream for GroupStream {
         if let Some(input) = self.input.take() {
             self.fill(input)
                 .map_err(|error| if self.stage.is_pushed_down { pushed_down::translate(error) } else { error })?;
-            self.table.places = FxHashMap::default();
+            self.table.close();
         }
         let stage = &*self.stage;
-        let (width, place) = (stage.fields.len(), self.next);
-        let Some(id) = self.table.ids.get_mut(place) else {
+        self.table.forget_before(self.next);
+        let Some(Entry { id, states }) = self.table.get_mut(self.next) else {
             return Ok(false);
         };
         self.next += 1;
-        let id = std::mem::take(id);
         let mut builder = Builder::new();
-        stage.id.append_to(&id, &mut builder);
-        let states = self.table.states.get_mut(place * width..(place + 1) * width).unwrap_or_default();
+        stage.id.append_to(id, &mut builder);
         for ((name, accumulator), state) in stage.fields.iter().zip(states) {
             let state = std::mem::replace(state, State::Taken);
             if let Some(value) = accumulator.finish(state).get() {

@@ -72,6 +72,16 @@ pub(crate) struct Several {
     values: Vec<OwnedValue>,
 }
 
+/// What a value in a list takes besides its bytes: a list that is full is copied to one of twice the size, so that there
+/// are up to three places of 24 bytes for each of its values, and the value's own memory is rounded up.
+const LISTED_BYTES: usize = 3 * 24 + ROUNDED_BYTES;
+
+/// What the memory of a value is rounded up by, at most.
+const ROUNDED_BYTES: usize = 16;
+
+/// What a value in a hash set takes besides its bytes, in the same way.
+const HASHED_BYTES: usize = 3 * 20 + ROUNDED_BYTES;
+
 impl State {
     /// The state before the first value; `slides` for windows that values leave again, where of equal values others
     /// are kept.
@@ -94,6 +104,19 @@ impl State {
             MergeObjects => State::Merge(Box::default()),
             FirstN | LastN | MaxN | MinN => State::Some(Box::new(Several { slides, ..Several::default() })),
             OneInOrder(_) | SomeInOrder(_) => State::Ranked(Box::new(Ranked::new(slides))),
+        }
+    }
+
+    /// What a new state holds besides itself, in bytes.
+    pub(super) fn boxed_bytes(&self) -> usize {
+        match self {
+            State::Push(items) => size_of_val(&**items),
+            State::Set(set) => size_of_val(&**set),
+            State::Deviation(deviation) => size_of_val(&**deviation),
+            State::Merge(merged) => size_of_val(&**merged),
+            State::Some(several) => size_of_val(&**several),
+            State::Ranked(ranked) => size_of_val(&**ranked),
+            _ => 0,
         }
     }
 
@@ -166,26 +189,24 @@ impl State {
                     order == *wanted || *latest && order.is_eq()
                 });
                 if better {
-                    let grown = if best.is_none() { size_of::<OwnedValue>() } else { 0 };
-                    *best = Some(OwnedValue::new(found));
-                    return Ok(grown);
+                    return Ok(keep(best, Some(found)));
                 }
             }
             State::First { value: first, seen } => {
                 if !*seen {
                     *seen = true;
-                    *first = value.to_owned_value();
+                    return Ok(keep(first, value.get()));
                 }
             }
             State::Last { value: last, seen } => {
                 *seen = true;
-                *last = value.to_owned_value();
+                return Ok(keep(last, value.get()));
             }
             State::Push(items) => {
                 if let Some(found) = value.get() {
                     let mut bytes = Vec::new();
                     found.write_to(&mut bytes);
-                    let grown = bytes.len() + 40;
+                    let grown = bytes.len() + LISTED_BYTES;
                     items.values.push((found.kind(), bytes.into_boxed_slice()));
                     return Ok(grown);
                 }
@@ -194,7 +215,7 @@ impl State {
                 if let Some(found) = value.get() {
                     let mut key = Vec::new();
                     crate::pipeline::canonical_key::append(&found, None, &mut key);
-                    let grown = 2 * key.len() + 80;
+                    let grown = 2 * key.len() + LISTED_BYTES + HASHED_BYTES;
                     let is_new = match scope.has_string_order() {
                         // Under a collation equality is that of the comparison.
                         true => !set.held.iter().any(|held| scope.compare(&held.value(), &found).is_eq()),
@@ -321,6 +342,17 @@ impl State {
             State::Taken => Val::Missing,
         }
     }
+}
+
+/// Holds a value instead of another; the bytes by which that takes more.
+fn keep(held: &mut Option<OwnedValue>, value: Option<Value<'_>>) -> usize {
+    let length = |held: &Option<OwnedValue>| held.as_ref().map_or(0, |held| held.bytes().len() + ROUNDED_BYTES);
+    let before = length(held);
+    match (held.as_mut(), value) {
+        (Some(held), Some(value)) => held.set(value),
+        (_, value) => *held = value.map(OwnedValue::new),
+    }
+    length(held).saturating_sub(before)
 }
 
 fn array(values: impl Iterator<Item = Option<OwnedValue>>) -> Val<'static> {
