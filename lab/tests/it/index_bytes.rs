@@ -47,7 +47,7 @@ fn products() -> Data {
     let product = |n: usize| {
         let spec = |nth: u64| {
             let k = nth * 10 + random.below(10);
-            let v = if k % 2 == 0 {
+            let v = if k.is_multiple_of(2) {
                 Bson::Int32(random.below(1_000) as i32)
             } else {
                 Bson::String(format!("value {}", random.below(40)))
