@@ -11,7 +11,7 @@ use bindery_document::{Doc, OwnedValue, Path, Result};
 use bindery_index::Untraced;
 use bindery_query::filter::{CompareOp, Filter};
 use bindery_query::pipeline::{Foreign, Nothing, Probe, Sink, Stream};
-use bindery_query::plan::{Purpose, Query, with_implied};
+use bindery_query::plan::{Query, with_implied};
 use bindery_query::projection::Metadata;
 use parking_lot::Mutex;
 
@@ -186,24 +186,12 @@ impl Foreign for Collections {
             }
             Target::Collection(collection) => {
                 let state = collection.snapshot();
-                let query = Query {
-                    // The variables' values are known here, so that an index can serve what is compared with them.
-                    filter: Arc::new(match filter {
-                        Some(filter) => with_implied(filter, parameters).unwrap_or_else(|| filter.clone()),
-                        None => Filter::AlwaysTrue,
-                    }),
-                    sort: None,
-                    shape: None,
-                    skip: 0,
-                    limit: None,
-                    hint: None,
-                    min: None,
-                    max: None,
-                    return_key: false,
-                    collation: None,
-                    is_id_equality: is_id_equality(filter),
-                    purpose: Purpose::Documents,
+                // The variables' values are known here, so that an index can serve what is compared with them.
+                let asked = match filter {
+                    Some(filter) => with_implied(filter, parameters).unwrap_or_else(|| filter.clone()),
+                    None => Filter::AlwaysTrue,
                 };
+                let query = Query { is_id_equality: is_id_equality(filter), ..Query::of_filter(asked) };
                 let plan = choose(&state, &query, self.server.planner)?.winner;
                 let stage = build(&state, plan);
                 Box::new(FindRows::of_stage(state, stage))

@@ -1,13 +1,12 @@
 //! Writing the bucket layout: readings into buckets, found without a question where they are still open.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use bindery_document::{Doc, Kind, OwnedValue, Path, Result, Value};
 use bindery_index::RecordId;
 use bindery_patterns::bucket::{Bucket, FULL_BYTES, Header, Reading, Size};
 use bindery_query::filter::{Compare, CompareOp, Filter, canonical};
-use bindery_query::plan::{Purpose, Query};
+use bindery_query::plan::Query;
 
 use crate::collection::{State, WriteGuard};
 use crate::database::Planner;
@@ -93,20 +92,7 @@ fn lookup(layout: &Bucket, reading: &Reading<'_>) -> Query {
             None,
         ))),
     }
-    Query {
-        filter: Arc::new(canonical::sort(Filter::And(filters))),
-        sort: None,
-        shape: None,
-        skip: 0,
-        limit: None,
-        hint: None,
-        min: None,
-        max: None,
-        return_key: false,
-        collation: None,
-        is_id_equality: false,
-        purpose: Purpose::Documents,
-    }
+    Query::of_filter(canonical::sort(Filter::And(filters)))
 }
 
 /// A bucket's `_id`: the seconds of its start, then a number that no other bucket has.

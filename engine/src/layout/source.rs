@@ -76,19 +76,12 @@ impl Asked {
             other => other.clone(),
         };
         let stored = Query {
-            filter: Arc::new(filter),
             sort,
-            shape: None,
-            skip: 0,
-            limit: None,
             hint,
-            min: None,
-            max: None,
-            return_key: false,
             collation: logical.collation.clone(),
             // With documents to skip the server sorts, and fails where that cannot be done.
             is_id_equality: logical.is_id_equality && layout.is_one_to_one() && logical.skip == 0,
-            purpose: Purpose::Documents,
+            ..Query::of_filter(filter)
         };
         let mut asked = Asked { logical, stored, exact, sorting };
         if asked.stored.is_id_equality {

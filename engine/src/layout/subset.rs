@@ -7,7 +7,7 @@ use bindery_index::RecordId;
 use bindery_patterns::subset::shortcut::{Need, Push};
 use bindery_patterns::subset::{STEP, Subset};
 use bindery_query::filter::{Compare, CompareOp, Filter};
-use bindery_query::plan::{Purpose, Query};
+use bindery_query::plan::Query;
 use bindery_query::sort::Sort;
 
 use super::source::Place;
@@ -88,20 +88,7 @@ fn question(layout: &Subset, parent: Value<'_>) -> Query {
         other => other,
     };
     let filter = Compare::new(Path::parse(layout.key()), CompareOp::Eq, OwnedValue::new(parent), None);
-    Query {
-        filter: Arc::new(Filter::Compare(filter)),
-        sort: None,
-        shape: None,
-        skip: 0,
-        limit: None,
-        hint: None,
-        min: None,
-        max: None,
-        return_key: false,
-        collation: None,
-        is_id_equality: false,
-        purpose: Purpose::Documents,
-    }
+    Query::of_filter(Filter::Compare(filter))
 }
 
 fn ask(layout: &Subset, side: &Arc<State>, query: &Query, cx: &mut Cx<'_>) -> Result<Vec<Child>> {

@@ -91,6 +91,26 @@ pub struct Query {
     pub purpose: Purpose,
 }
 
+impl Query {
+    /// The documents that match a filter (in canonical form), and nothing else asked.
+    pub fn of_filter(filter: Filter) -> Query {
+        Query {
+            filter: Arc::new(filter),
+            sort: None,
+            shape: None,
+            skip: 0,
+            limit: None,
+            hint: None,
+            min: None,
+            max: None,
+            return_key: false,
+            collation: None,
+            is_id_equality: false,
+            purpose: Purpose::Documents,
+        }
+    }
+}
+
 /// What the caller says of the plan.
 #[derive(Clone, Debug)]
 pub enum Hint {
