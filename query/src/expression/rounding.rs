@@ -1,9 +1,9 @@
 //! `$ceil`, `$floor`, `$round`, `$trunc`.
 
-use bindery_document::{Decimal, DecimalClass, Result, Value};
+use bindery_document::{DecimalClass, Result, Value};
 
 use super::arithmetic::numeric_operand;
-use super::decimal::arithmetic::{Rounding, quantize, to_integral};
+use super::decimal::arithmetic::{Rounding, quantize};
 use super::decimal::{nan, text::from_i128};
 use super::number::{Number, Width, integer_result};
 use super::registry::{Arity, Entry};
@@ -29,18 +29,12 @@ fn to_whole<'a>(name: &str, value: Val<'a>, mode: Rounding, of_double: fn(f64) -
         None => Val::NULL,
         Some(Number::Double(d)) => Val::Value(Value::Double(of_double(d))),
         Some(Number::Decimal(d)) => Val::Value(Value::Decimal128(match d.class() {
-            // MongoDB rounds by quantizing to exponent 0, which an infinity does not survive.
+            // MongoDB rounds by quantizing to exponent 0, which infinities and what is too large do not survive.
             DecimalClass::Infinite(_) => nan(),
-            _ => whole_decimal(d, mode),
+            _ => quantize(d, 0, mode),
         })),
         Some(_) => value,
     })
-}
-
-/// An integer with exponent zero where that fits.
-fn whole_decimal(d: Decimal, mode: Rounding) -> Decimal {
-    let quantized = quantize(d, 0, mode);
-    if quantized.is_nan() { to_integral(d, mode) } else { quantized }
 }
 
 fn round<'a>(scope: &Scope<'a>, operands: &'a [Node]) -> Result<Val<'a>> {
@@ -76,10 +70,11 @@ fn to_place<'a>(name: &str, scope: &Scope<'a>, operands: &'a [Node], mode: Round
     };
     Ok(Val::from(match number {
         Number::Decimal(d) => Number::Decimal(match d.class() {
-            DecimalClass::Finite { .. } => {
+            DecimalClass::Finite { coefficient, exponent, .. } => {
                 let quantized = quantize(d, -place, mode);
-                // A number that cannot have so many places is as it was.
-                if quantized.is_nan() { d } else { quantized }
+                // A number that cannot have so many places has as many as it can.
+                let most = exponent - (34 - coefficient.checked_ilog10().map_or(1, |log| log as i32 + 1));
+                if quantized.is_nan() { quantize(d, most, mode) } else { quantized }
             }
             _ => d,
         }),

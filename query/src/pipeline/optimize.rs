@@ -8,6 +8,7 @@
 
 use std::sync::Arc;
 
+use super::group::pushed_down::has_position;
 use super::{Match, Sort, Stage};
 use crate::filter::{Filter, canonical};
 use crate::projection::Rest;
@@ -166,7 +167,12 @@ impl Reads {
                 filter.children().iter().for_each(|child| self.add(child));
             }
             leaf => match leaf.path() {
-                Some(path) => self.paths.push(path.as_str().to_owned()),
+                Some(path) => {
+                    // A number in it may be a position, which depends on the whole array.
+                    let names = path.as_str().split('.').enumerate();
+                    let names = names.take_while(|(place, name)| *place == 0 || !has_position(name));
+                    self.paths.push(names.map(|(_, name)| name).collect::<Vec<_>>().join("."));
+                }
                 None => self.everything |= !matches!(leaf, Filter::AlwaysTrue | Filter::AlwaysFalse),
             },
         }

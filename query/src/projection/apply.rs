@@ -97,7 +97,11 @@ impl<'w> Walk<'w> {
             }
             // Of two fields with one name the first counts; the second goes with the rest.
             if seen.mark(number) {
+                let length = self.out.len();
                 self.child(child, element, way)?;
+                if self.out.len() == length {
+                    seen.note_empty(number);
+                }
             }
         }
         if self.rest != Rest::Dropped {
@@ -114,13 +118,7 @@ impl<'w> Walk<'w> {
         match child {
             Child::Keep => self.out.append_element(element),
             Child::Drop => self.leave_slot(element.key),
-            Child::Node(node) => {
-                let length = self.out.len();
-                self.value(node, element, way)?;
-                if self.out.len() == length {
-                    self.leave_slot(element.key);
-                }
-            }
+            Child::Node(node) => self.value(node, element, way)?,
             Child::Slice(slice) => match element.value() {
                 Value::Array(array) if !way.through_nested_array => {
                     let open = self.out.open_array(element.key);
@@ -230,13 +228,15 @@ impl<'w> Walk<'w> {
         Ok(())
     }
 
-    /// Writes the computed fields that have not found their place yet, in the order written.
+    /// Writes the computed fields that have not found their place yet, in the order written. Among them what an
+    /// inclusion names below a field, but does not find, has its place.
     fn additions(&mut self, node: &Node, seen: &Seen) -> Result<()> {
         for (number, (name, child)) in node.children.iter().enumerate() {
             match child {
                 Child::Node(inner) if inner.has_computed && !seen.has(number) => {
                     self.made_document(inner, name.as_bytes())?;
                 }
+                Child::Node(_) if self.rest == Rest::Dropped && !seen.gave(number) => self.leave_slot(name.as_bytes()),
                 Child::Computed(_) | Child::ElemMatch(_) | Child::Meta(_)
                     if self.rest == Rest::Dropped || !seen.has(number) =>
                 {
@@ -288,18 +288,20 @@ struct Seen {
     more: Vec<bool>,
     /// How many are still to be met.
     left: usize,
+    /// Those of the first 64 of which nothing was left.
+    empty: u64,
 }
 
 impl Seen {
     fn new(node: &Node, rest: Rest) -> Seen {
         let count = node.children.len();
         let more = if count > 64 { vec![false; count - 64] } else { Vec::new() };
-        Seen { bits: 0, more, left: if rest == Rest::Dropped { node.sought } else { count } }
+        Seen { bits: 0, more, left: if rest == Rest::Dropped { node.sought } else { count }, empty: 0 }
     }
 
     /// For a field that was not there: nothing was met below it.
     fn none() -> Seen {
-        Seen { bits: 0, more: Vec::new(), left: 0 }
+        Seen { bits: 0, more: Vec::new(), left: 0, empty: 0 }
     }
 
     /// Notes a child; whether it is new.
@@ -315,6 +317,19 @@ impl Seen {
         }
         self.left -= 1;
         true
+    }
+
+    /// Notes that nothing was left of a child.
+    #[inline]
+    fn note_empty(&mut self, number: usize) {
+        if number < 64 {
+            self.empty |= 1 << number;
+        }
+    }
+
+    /// Whether a child was met and something was left of it.
+    fn gave(&self, number: usize) -> bool {
+        self.has(number) && !(number < 64 && self.empty & (1 << number) != 0)
     }
 
     #[inline]

@@ -124,8 +124,12 @@ fn add_finite(a: (bool, u128, i32), b: (bool, u128, i32)) -> Decimal {
         let shift = difference.min(34 - digits(U256::new(c1)));
         return finite(n1, c1 * 10u128.pow(shift), e1 - shift as i32);
     }
-    // Beyond 40 places the smaller one only decides which way to round: one digit far below stands for it.
-    let (c2, e2, difference) = if difference > 40 { (1, e1 - 40, 40) } else { (c2, e2, difference) };
+    // What lies wholly below the digits of the result, and some more, only decides which way to round: one digit stands
+    // for it. Otherwise the aligned operands have at most 72 digits.
+    let top = e1 + digits(U256::new(c1)) as i32;
+    let below = e1.min(top - 36) - 2;
+    let is_below = e2 + digits(U256::new(c2)) as i32 <= below;
+    let (c2, e2, difference) = if is_below { (1, below, (e1 - below) as u32) } else { (c2, e2, difference) };
     let (x, y) = (U256::new(c1) * pow10(difference), U256::new(c2));
     let (negative, sum) = if n1 == n2 {
         (n1, x + y)
@@ -332,6 +336,9 @@ mod tests {
         check(add, "Infinity", "-Infinity", "NaN");
         check(add, "-0", "-0.0", "-0.0");
         check(add, "1.5", "-1.50", "0.00");
+        // The smaller operand has more digits than it lies lower.
+        check(add, "1", "1.084202172485504434007452800869942E-19", "1.000000000000000000108420217248550");
+        check(add, "1", "-9.999999999999999999999999999999999E-36", "1.000000000000000000000000000000000");
     }
 
     #[test]

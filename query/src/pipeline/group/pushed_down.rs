@@ -69,7 +69,12 @@ pub(in crate::pipeline) fn mark(stages: &mut [Stage]) -> Result<()> {
                 Reached::Sort
             }
             Stage::Skip(_) | Stage::Limit(_) if reached <= Reached::Cut => Reached::Cut,
-            Stage::Project(project) if reached <= Reached::Cut && project.projection.rest() == Rest::Dropped => {
+            // What computes may stand behind queries only.
+            Stage::Project(project)
+                if project.projection.rest() == Rest::Dropped
+                    && (reached <= Reached::Match
+                        || reached <= Reached::Cut && project.projection.included_paths().is_some()) =>
+            {
                 Reached::Project
             }
             Stage::Lookup(lookup) if reached <= Reached::Lookup && lookup.is_plain_join() => Reached::Lookup,

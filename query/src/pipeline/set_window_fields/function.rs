@@ -12,6 +12,9 @@ use crate::filter::ParseContext;
 use crate::pipeline::group::Accumulator;
 use crate::pipeline::group::accumulator::{self, AccumulatorKind};
 
+/// A value for each document; `None` where there is none, so that the field goes.
+pub(super) type Column = Vec<Option<OwnedValue>>;
+
 /// What the stage's order allows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
@@ -114,26 +117,27 @@ impl Function {
         }
     }
 
-    /// Whether it goes to the end of the partition before it evaluates anything.
+    /// Whether it goes to the end of its window before it evaluates anything.
     pub(super) fn reads_before_it_evaluates(&self) -> bool {
         match self {
-            Function::Accumulate(accumulator, window) => {
+            Function::Accumulate(accumulator, _) => {
                 matches!(accumulator.kind(), AccumulatorKind::First | AccumulatorKind::Last)
-                    && window.reach() == usize::MAX
             }
             _ => false,
         }
     }
 
-    /// The function's value for each document of a partition; `None` where it has none, so that the field goes.
-    pub(super) fn evaluate(&self, partition: &Partition<'_>) -> Result<Vec<Option<OwnedValue>>> {
+    /// Appends the function's value for each document of a partition. After a failure there are values for those
+    /// documents that were given before it.
+    pub(super) fn evaluate(&self, partition: &Partition<'_>, values: &mut Column) -> Result<()> {
         match self {
-            Function::Accumulate(accumulator, window) => accumulate(accumulator, window, partition),
-            Function::Rank => Ok(ranks(partition, |index, _| index + 1)),
-            Function::DenseRank => Ok(ranks(partition, |_, groups| groups + 1)),
-            Function::DocumentNumber => Ok((1..=partition.len()).map(|n| Some(count(n))).collect()),
-            Function::Moving(moving) => moving.evaluate(partition),
+            Function::Accumulate(accumulator, window) => return accumulate(accumulator, window, partition, values),
+            Function::Rank => *values = ranks(partition, |index, _| index + 1),
+            Function::DenseRank => *values = ranks(partition, |_, groups| groups + 1),
+            Function::DocumentNumber => values.extend((1..=partition.len()).map(|n| Some(count(n)))),
+            Function::Moving(moving) => return moving.evaluate(partition, values),
         }
+        Ok(())
     }
 }
 
@@ -159,14 +163,15 @@ fn accumulate(
     accumulator: &Accumulator,
     window: &Window,
     partition: &Partition<'_>,
-) -> Result<Vec<Option<OwnedValue>>> {
+    values: &mut Column,
+) -> Result<()> {
     if let AccumulatorKind::First | AccumulatorKind::Last = accumulator.kind() {
-        return ends(accumulator, window, partition);
+        return ends(accumulator, window, partition, values);
     }
     if !window.starts_at_first()
         && let Some(state) = Sliding::of(accumulator.kind())
     {
-        return slide(accumulator, state, window, partition);
+        return slide(accumulator, state, window, partition, values);
     }
     let env = partition.env;
     let begin = || -> Result<_> {
@@ -174,7 +179,6 @@ fn accumulate(
         accumulator.begin(&mut state, &env.scope(bindery_document::doc::EMPTY))?;
         Ok(state)
     };
-    let mut values = Vec::with_capacity(partition.len());
     let (mut state, mut taken) = (begin()?, 0..0);
     for index in 0..partition.len() {
         let range = window.of(partition, index)?;
@@ -200,7 +204,7 @@ fn accumulate(
         values.push(value);
         env.check_interrupt()?;
     }
-    Ok(values)
+    Ok(())
 }
 
 /// A result that follows the window: what comes in is added, and then what has left is taken out.
@@ -209,10 +213,10 @@ fn slide(
     mut state: Sliding,
     window: &Window,
     partition: &Partition<'_>,
-) -> Result<Vec<Option<OwnedValue>>> {
+    values: &mut Column,
+) -> Result<()> {
     let mut inside: VecDeque<Option<OwnedValue>> = VecDeque::new();
     let mut taken = 0..0;
-    let mut values = Vec::with_capacity(partition.len());
     for index in 0..partition.len() {
         let range = window.of(partition, index)?;
         if inside.is_empty() {
@@ -233,21 +237,20 @@ fn slide(
         values.push(Some(state.value()));
         partition.env.check_interrupt()?;
     }
-    Ok(values)
+    Ok(())
 }
 
 /// The first or last value of each window. Only that one is evaluated.
-fn ends(accumulator: &Accumulator, window: &Window, partition: &Partition<'_>) -> Result<Vec<Option<OwnedValue>>> {
-    (0..partition.len())
-        .map(|index| {
-            let mut range = window.of(partition, index)?;
-            let end = if accumulator.kind() == AccumulatorKind::First { range.next() } else { range.next_back() };
-            match end {
-                None => Ok(Some(OwnedValue::new(Value::Null))),
-                Some(end) => accumulator.value_of(&partition.env.scope(partition.document(end))),
-            }
-        })
-        .collect()
+fn ends(accumulator: &Accumulator, window: &Window, partition: &Partition<'_>, values: &mut Column) -> Result<()> {
+    for index in 0..partition.len() {
+        let mut range = window.of(partition, index)?;
+        let end = if accumulator.kind() == AccumulatorKind::First { range.next() } else { range.next_back() };
+        values.push(match end {
+            None => Some(OwnedValue::new(Value::Null)),
+            Some(end) => accumulator.value_of(&partition.env.scope(partition.document(end)))?,
+        });
+    }
+    Ok(())
 }
 
 /// An error of a function's argument.

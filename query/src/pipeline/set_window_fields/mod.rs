@@ -123,6 +123,7 @@ impl SetWindowFields {
             ready: Vec::new().into_iter(),
             current: None,
             slotted: None,
+            failure: None,
         })
     }
 }
@@ -177,6 +178,8 @@ struct WindowStream {
     current: Option<DocBuf>,
     /// The current document with its slots, if it has any.
     slotted: Option<DocBuf>,
+    /// What comes after the finished documents, if computing the next one failed.
+    failure: Option<Error>,
 }
 
 fn array_as_partition<T>() -> Result<T> {
@@ -255,13 +258,31 @@ impl WindowStream {
             let read = |document: &DocBuf| OwnedValue::new(walk(Value::Document(document.doc()), path).or_null());
             partition.positions = partition.documents.iter().map(read).collect();
         }
-        let mut columns = Vec::with_capacity(self.stage.outputs.len());
+        let mut columns: Vec<function::Column> = Vec::with_capacity(self.stage.outputs.len());
         let is_array_next = is_array_next(&mut self.rows);
+        let mut failure: Option<(usize, Error)> = None;
         for (_, function) in &self.stage.outputs {
+            let mut column = Vec::with_capacity(partition.len());
+            let mut evaluated = function.evaluate(&partition, &mut column);
+            // Where the end of the window is looked for first, what lies behind the partition is met before.
             if is_array_next && function.reads_before_it_evaluates() {
-                return array_as_partition();
+                let met_by = partition.len().saturating_sub(function.reach());
+                if column.len() >= met_by {
+                    column.truncate(met_by);
+                    evaluated = array_as_partition();
+                }
             }
-            columns.push(function.evaluate(&partition)?);
+            // Documents are given as long as all fields can be computed; of two failures the earlier document's counts.
+            if let Err(error) = evaluated
+                && failure.as_ref().is_none_or(|(given, _)| column.len() < *given)
+            {
+                failure = Some((column.len(), error));
+            }
+            columns.push(column);
+        }
+        if let Some((given, error)) = failure {
+            partition.documents.truncate(given);
+            self.failure = Some(error);
         }
         let documents = std::mem::take(&mut partition.documents).into_iter().zip(slotted);
         let mut ready: Vec<Ready> = documents
@@ -297,10 +318,13 @@ impl Stream for WindowStream {
             };
             if self.current.is_some() {
                 // The document behind the partition has been looked at as soon as a window reaches it.
-                if self.ready.len() < self.stage.reach && is_array_next(&mut self.rows) {
+                if self.failure.is_none() && self.ready.len() < self.stage.reach && is_array_next(&mut self.rows) {
                     return array_as_partition();
                 }
                 return Ok(true);
+            }
+            if let Some(error) = self.failure.take() {
+                return Err(error);
             }
             if !self.next_partition()? {
                 return Ok(false);

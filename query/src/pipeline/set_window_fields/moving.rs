@@ -3,7 +3,7 @@
 use bindery_document::{Decimal, Error, OwnedValue, Result, Value, code};
 
 use super::Partition;
-use super::function::{Place, wrong_argument};
+use super::function::{Column, Place, wrong_argument};
 use super::window::Window;
 use crate::expression::date::arithmetic_unit::Unit;
 use crate::expression::decimal::{
@@ -190,8 +190,6 @@ fn parse_rate(
     })
 }
 
-type Column = Vec<Option<OwnedValue>>;
-
 impl Moving {
     pub(super) fn fold(&mut self) -> Result<()> {
         match self {
@@ -220,16 +218,20 @@ impl Moving {
         }
     }
 
-    pub(super) fn evaluate(&self, partition: &Partition<'_>) -> Result<Column> {
+    /// Appends the values for the documents of a partition, as many as can be computed before a failure.
+    pub(super) fn evaluate(&self, partition: &Partition<'_>, values: &mut Column) -> Result<()> {
         match self {
-            Moving::Shift { output, by, default } => shift(output, *by, default.as_ref(), partition),
-            Moving::Derivative { input, unit, window } => derivative(input, *unit, window, partition),
-            Moving::Integral { input, unit, window } => integral(input, *unit, window, partition),
-            Moving::ExpMovingAvg { input, alpha } => exp_moving_avg(input, *alpha, partition),
-            Moving::Covariance { pair, sample, window } => covariance(pair.as_ref(), *sample, window, partition),
-            Moving::Locf(input) => locf(input, partition),
-            Moving::LinearFill(input) => linear_fill(input, partition),
+            Moving::Shift { output, by, default } => shift(output, *by, default.as_ref(), partition, values)?,
+            Moving::Derivative { input, unit, window } => derivative(input, *unit, window, partition, values)?,
+            Moving::Integral { input, unit, window } => *values = integral(input, *unit, window, partition)?,
+            Moving::ExpMovingAvg { input, alpha } => exp_moving_avg(input, *alpha, partition, values)?,
+            Moving::Covariance { pair, sample, window } => {
+                *values = covariance(pair.as_ref(), *sample, window, partition)?;
+            }
+            Moving::Locf(input) => locf(input, partition, values)?,
+            Moving::LinearFill(input) => *values = linear_fill(input, partition)?,
         }
+        Ok(())
     }
 }
 
@@ -244,14 +246,21 @@ fn at(input: &Expression, partition: &Partition<'_>, index: usize) -> Result<Opt
     Ok(input.evaluate(&scope)?.to_owned_value())
 }
 
-fn shift(output: &Expression, by: i64, default: Option<&OwnedValue>, partition: &Partition<'_>) -> Result<Column> {
+fn shift(
+    output: &Expression,
+    by: i64,
+    default: Option<&OwnedValue>,
+    partition: &Partition<'_>,
+    values: &mut Column,
+) -> Result<()> {
     let place = |index: usize| usize::try_from(index as i64 + by).ok().filter(|place| *place < partition.len());
-    (0..partition.len())
-        .map(|index| match place(index) {
-            Some(place) => at(output, partition, place),
-            None => Ok(Some(default.cloned().unwrap_or_else(null))),
-        })
-        .collect()
+    for index in 0..partition.len() {
+        values.push(match place(index) {
+            Some(place) => at(output, partition, place)?,
+            None => Some(default.cloned().unwrap_or_else(null)),
+        });
+    }
+    Ok(())
 }
 
 /// The distance between two positions, in units if there is one.
@@ -272,12 +281,17 @@ fn distance(name: &str, codes: (i32, i32), from: &Value<'_>, to: &Value<'_>, uni
     }
 }
 
-fn derivative(input: &Expression, unit: Option<Unit>, window: &Window, partition: &Partition<'_>) -> Result<Column> {
-    let mut results = Vec::with_capacity(partition.len());
+fn derivative(
+    input: &Expression,
+    unit: Option<Unit>,
+    window: &Window,
+    partition: &Partition<'_>,
+    values: &mut Column,
+) -> Result<()> {
     for index in 0..partition.len() {
         let range = window.of(partition, index)?;
         if range.len() < 2 {
-            results.push(Some(null()));
+            values.push(Some(null()));
             continue;
         }
         let (first, last) = (range.start, range.end - 1);
@@ -294,16 +308,16 @@ fn derivative(input: &Expression, unit: Option<Unit>, window: &Window, partition
         let high = high.as_ref().map_or(Value::Null, OwnedValue::value);
         let is_null = |value: &Value<'_>| matches!(value, Value::Null | Value::Undefined);
         if is_null(&low) || is_null(&high) || is_zero(run) {
-            results.push(Some(null()));
+            values.push(Some(null()));
             continue;
         }
         let (Some(low), Some(high)) = (Number::of(&low), Number::of(&high)) else {
             return Err(Error::new(code::TYPE_MISMATCH, "$derivative needs numbers"));
         };
         let rise = number_arithmetic::subtract(high, low);
-        results.push(Some(owned(divide(rise, run))));
+        values.push(Some(owned(divide(rise, run))));
     }
-    Ok(results)
+    Ok(())
 }
 
 fn is_zero(number: Number) -> bool {
@@ -374,24 +388,20 @@ fn integral(input: &Expression, unit: Option<Unit>, window: &Window, partition: 
     Ok(results)
 }
 
-fn exp_moving_avg(input: &Expression, alpha: Alpha, partition: &Partition<'_>) -> Result<Column> {
-    let values = column(input, partition)?;
+fn exp_moving_avg(input: &Expression, alpha: Alpha, partition: &Partition<'_>, values: &mut Column) -> Result<()> {
     let mut average: Option<Number> = None;
-    let mut results = Vec::with_capacity(values.len());
-    for value in &values {
-        let Some(number) = value.as_ref().and_then(|v| Number::of(&v.value())) else {
-            // What is no number leaves the average as it is.
-            results.push(Some(average.map_or_else(null, as_average)));
-            continue;
-        };
-        let next = match average {
-            None => number,
-            Some(previous) => weigh(number, previous, alpha),
-        };
-        average = Some(next);
-        results.push(Some(average.map_or_else(null, as_average)));
+    for index in 0..partition.len() {
+        let value = at(input, partition, index)?;
+        // What is no number leaves the average as it is.
+        if let Some(number) = value.as_ref().and_then(|v| Number::of(&v.value())) {
+            average = Some(match average {
+                None => number,
+                Some(previous) => weigh(number, previous, alpha),
+            });
+        }
+        values.push(Some(average.map_or_else(null, as_average)));
     }
-    Ok(results)
+    Ok(())
 }
 
 /// An average is a double or a decimal, from the first value on.
@@ -471,17 +481,16 @@ fn is_null(value: Option<&OwnedValue>) -> bool {
 }
 
 /// The last value that was not null.
-fn locf(input: &Expression, partition: &Partition<'_>) -> Result<Column> {
+fn locf(input: &Expression, partition: &Partition<'_>, values: &mut Column) -> Result<()> {
     let mut last: Option<OwnedValue> = None;
-    Ok(column(input, partition)?
-        .into_iter()
-        .map(|value| {
-            if !is_null(value.as_ref()) {
-                last = value;
-            }
-            Some(last.clone().unwrap_or_else(null))
-        })
-        .collect())
+    for index in 0..partition.len() {
+        let value = at(input, partition, index)?;
+        if !is_null(value.as_ref()) {
+            last = value;
+        }
+        values.push(Some(last.clone().unwrap_or_else(null)));
+    }
+    Ok(())
 }
 
 /// Nulls between two numbers are replaced by what lies on the straight line between them.

@@ -134,7 +134,7 @@ impl Sum {
         let whole = match self.finite.total() {
             Number::Int(n) => Some(i64::from(n)),
             Number::Long(n) => Some(n),
-            other => Some(other.to_f64().round()).filter(|d| d.abs() < 9.2e18).map(|d| d as i64),
+            other => Some(other.to_f64().round()).filter(|d| (-LONG_END..LONG_END).contains(d)).map(|d| d as i64),
         };
         match whole {
             None => Number::Double(self.double()),
@@ -164,6 +164,9 @@ impl Sum {
         if self.decimals > 0 { Number::Decimal(from_f64_34(special)) } else { Number::Double(special) }
     }
 }
+
+/// Longs lie below it.
+const LONG_END: f64 = 9_223_372_036_854_775_808.0;
 
 /// Adds a number's negative.
 fn subtract(sum: &mut Summation, number: Number) {
