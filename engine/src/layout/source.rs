@@ -11,7 +11,7 @@ use bindery_patterns::bucket::{Bucket, Header, Wanted};
 use bindery_patterns::prune::{Pruned, StoredOrder};
 use bindery_patterns::subset::shortcut::Need;
 use bindery_query::filter::Filter;
-use bindery_query::plan::{Hint, Purpose, Query};
+use bindery_query::plan::{Hint, Query};
 use bindery_query::sort::Sort;
 
 use super::{LayoutCollection, Moment, subset};
