@@ -11,6 +11,7 @@ use bindery_document::{Builder, Doc, DocBuf, Error, Kind, Result, Value, code, d
 use bindery_query::pipeline::{Documents, Environment, Nothing, Pipeline, Stream};
 use parking_lot::Mutex;
 
+use super::aggregate_fields;
 use super::args::Args;
 use super::{Request, Target, aggregate_output, aggregate_source, explain, find, view};
 use crate::collection::State;
@@ -333,7 +334,13 @@ impl Around {
                                 )?),
                             }
                         }
-                        Source::Layout(collection) => Box::new(LayoutRows::open(&self.server, &collection, &question)?),
+                        Source::Layout(collection) => {
+                            let scope = self.server.scope();
+                            let mut context = question.context(&scope, question.collation(None)?)?;
+                            let next = pipeline.iter().nth(pushed.stages).and_then(|stage| stage.value().as_document());
+                            let fields = next.and_then(|stage| aggregate_fields::of_stage(stage, &mut context));
+                            Box::new(LayoutRows::open_fields(&self.server, &collection, &question, fields)?)
+                        }
                     };
                     Box::new(PlanStream::new(rows, self.deadline, self.trace.clone()))
                 }

@@ -4,6 +4,7 @@
 //! door. Names are matched exactly, as MongoDB does.
 
 mod aggregate;
+mod aggregate_fields;
 mod aggregate_output;
 mod aggregate_source;
 pub(crate) mod args;

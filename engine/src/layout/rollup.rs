@@ -1,13 +1,15 @@
 //! A `$group` on readings, answered from the summaries of their buckets.
 //!
-//! Buckets that match as a whole are not unfolded; those at the edge of a span of time are, and their matches
-//! are added one by one. Where a summary does not say all, the question goes the general way.
+//! Buckets that match as a whole, and lie in one group, are not unfolded; of those at the edge of a span of time the
+//! columns are added up. Where neither says all, the question goes the general way.
 
-use bindery_document::{Doc, DocBuf, Result, Value};
+use std::ops::{ControlFlow, RangeInclusive};
+
+use bindery_document::{Doc, DocBuf, OwnedValue, Result};
 use bindery_index::key::{Direction, KeyBuilder};
 use bindery_patterns::Layout;
-use bindery_patterns::bucket::shortcut::{Added, Groups};
-use bindery_patterns::bucket::{Header, Wanted};
+use bindery_patterns::bucket::shortcut::{Added, Groups, Rollup};
+use bindery_patterns::bucket::{Bucket, Header, Wanted};
 
 use super::LayoutCollection;
 use super::source::Asked;
@@ -32,42 +34,92 @@ pub(crate) fn rollup(
     let (times, are_all) = bucket.times_of(&asked.logical.filter);
     let state = collection.snapshot().stored;
     let mut stage = build(&state, choose(&state, &asked.stored, server.planner)?.winner);
-    let (mut groups, mut key, mut buffer) = (Groups::default(), KeyBuilder::new(), Vec::new());
-    while stage.advance(&state, cx)? {
-        let stored = stage.document(&state);
+    let mut running = Running {
+        bucket,
+        rollup: &rollup,
+        asked: &asked,
+        times,
+        are_all,
+        groups: Groups::default(),
+        key: KeyBuilder::new(),
+        buffer: Vec::new(),
+    };
+    let mut is_told = true;
+    stage.drain(&state, cx, &mut |_, stored| {
+        is_told = running.add(stored)?;
+        Ok(if is_told { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+    })?;
+    Ok(if is_told { rollup.finish(&running.groups) } else { None })
+}
+
+/// A rollup on its way through the buckets.
+struct Running<'a> {
+    bucket: &'a Bucket,
+    rollup: &'a Rollup,
+    asked: &'a Asked,
+    /// The times that readings can have, and whether that is all there is to ask of them.
+    times: RangeInclusive<i64>,
+    are_all: bool,
+    groups: Groups,
+    key: KeyBuilder,
+    buffer: Vec<u8>,
+}
+
+impl Running<'_> {
+    /// Adds what matches in a stored bucket; false if only the general way can tell.
+    fn add(&mut self, stored: Doc<'_>) -> Result<bool> {
+        let (bucket, rollup) = (self.bucket, self.rollup);
         let header = Header::read(stored, false);
         if !rollup.is_told_by(&header) {
-            return Ok(None);
+            return Ok(false);
         }
-        key.clear();
-        if rollup.is_by_meta() {
-            let meta = header.meta.map_or(Value::Null, |meta| meta.value());
-            key.append(&meta, Direction::Ascending);
-        }
-        let are_within = times.contains(&header.first) && times.contains(&header.last);
-        if asked.exact || are_all && are_within || bucket.covers(&asked.logical.filter, stored, &header) {
-            rollup.add_bucket(&mut groups, key.as_bytes(), &header);
-            continue;
+        let filter = &self.asked.logical.filter;
+        let are_within = self.times.contains(&header.first) && self.times.contains(&header.last);
+        let is_covered = self.asked.exact || self.are_all && are_within || bucket.covers(filter, stored, &header);
+        if is_covered && rollup.is_one_group(header.first, header.last) {
+            let Some(id) = self.enter(&header, header.first) else { return Ok(false) };
+            rollup.add_bucket(&mut self.groups, self.key.as_bytes(), &id, &header);
+            return Ok(true);
         }
         let mut readings = bucket.open(&header, Wanted::All);
-        if are_all && readings.are_ordered() {
-            let places = readings.ordered(&times);
-            match rollup.add_columns(&mut groups, key.as_bytes(), &header, &readings, places) {
-                Added::All => continue,
-                Added::Untold => return Ok(None),
+        if (self.are_all || is_covered) && readings.are_ordered() {
+            let mut added = Added::All;
+            for (time, places) in rollup.pieces(&readings, readings.ordered(&self.times)) {
+                let Some(id) = self.enter(&header, time) else { return Ok(false) };
+                added = rollup.add_columns(&mut self.groups, self.key.as_bytes(), &id, &readings, places);
+                // What stops the first piece stops all of them.
+                if added != Added::All {
+                    break;
+                }
+            }
+            match added {
+                Added::All => return Ok(true),
+                Added::Untold => return Ok(false),
                 Added::Nothing => {}
             }
         }
-        for place in readings.places(&times) {
+        for place in readings.places(&self.times) {
+            let mut buffer = std::mem::take(&mut self.buffer);
             buffer.clear();
             readings.write(place, &mut buffer);
             let reading = Doc::from_stored(&buffer);
-            if asked.logical.filter.matches(reading)?
-                && !rollup.add_reading(&mut groups, key.as_bytes(), &header, reading)
-            {
-                return Ok(None);
+            if filter.matches(reading)? {
+                let time = bucket.reading(reading).map_or(header.first, |reading| reading.time);
+                let Some(id) = self.enter(&header, time) else { return Ok(false) };
+                if !rollup.add_reading(&mut self.groups, self.key.as_bytes(), &id, reading) {
+                    return Ok(false);
+                }
             }
+            self.buffer = buffer;
         }
+        Ok(true)
     }
-    Ok(rollup.finish(&groups))
+
+    /// The group of a bucket's readings at a time, with its key made; `None` if that is not known.
+    fn enter(&mut self, header: &Header<'_>, time: i64) -> Option<OwnedValue> {
+        let id = self.rollup.id(header, time).ok()?;
+        self.key.clear();
+        self.key.append(&id.value(), Direction::Ascending);
+        Some(id)
+    }
 }

@@ -1,5 +1,6 @@
 //! The logical documents of a cursor: order, skip, limit and projection on top of a [`Source`].
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bindery_document::{Builder, Doc, DocBuf, Result};
@@ -76,6 +77,29 @@ impl LayoutRows {
             Layout::Attribute(_) | Layout::Bucket(_) => Need::All,
         };
         LayoutRows::open_for(server, collection, question, need)
+    }
+
+    /// As [`LayoutRows::open`], for who reads only these top-level fields of the results, if they are given.
+    ///
+    /// # Errors
+    /// What the languages and the planner say.
+    pub(crate) fn open_fields(
+        server: &Inner,
+        collection: &LayoutCollection,
+        question: &Question<'_>,
+        fields: Option<BTreeSet<String>>,
+    ) -> Result<LayoutRows> {
+        let Some(mut fields) = fields else { return LayoutRows::open(server, collection, question) };
+        let need = match &*collection.layout {
+            Layout::Subset(subset) if !fields.contains(subset.array()) => Need::Nothing,
+            _ => Need::All,
+        };
+        let mut rows = LayoutRows::open_for(server, collection, question, need)?;
+        // What is sorted by is made, too.
+        let sorted = rows.order.iter().flat_map(|order| order.sort.fields());
+        fields.extend(sorted.filter_map(|field| field.path.split('.').next()).map(str::to_owned));
+        rows.source.want_only(fields.into_iter().map(Into::into).collect());
+        Ok(rows)
     }
 
     /// As [`LayoutRows::open`], for who needs only this much of a subset's array in the results.

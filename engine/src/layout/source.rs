@@ -45,7 +45,7 @@ pub(crate) enum Sorting {
     /// Everything has to be sorted.
     Whole,
     /// What is equal under this order of stored documents has to be sorted.
-    Groups(Sort),
+    Groups(Arc<Sort>),
 }
 
 impl Asked {
@@ -68,7 +68,10 @@ impl Asked {
             Some(sort) => match layout.order(sort.fields()) {
                 StoredOrder::Any => (None, Sorting::Whole),
                 StoredOrder::Exact(order) => (Some(Arc::new(parse(&order)?)), Sorting::Done),
-                StoredOrder::Groups(order) => (Some(Arc::new(parse(&order)?)), Sorting::Groups(parse(&order)?)),
+                StoredOrder::Groups(order) => {
+                    let order = Arc::new(parse(&order)?);
+                    (Some(Arc::clone(&order)), Sorting::Groups(order))
+                }
             },
         };
         let hint = match &logical.hint {
@@ -260,10 +263,18 @@ impl Source {
                     places = keep.of(places);
                 }
                 let others: Vec<u32> = readings.others(&self.times).collect();
+                let sieve = self.filter.as_deref().map(|filter| bucket.sieve(&readings, filter));
                 for place in places.chain(others) {
+                    let mut filter = self.filter.as_deref();
+                    if let Some(sieve) = sieve.as_ref().filter(|_| readings.is_in_columns(place)) {
+                        if !sieve.passes(place) {
+                            continue;
+                        }
+                        filter = filter.filter(|_| !sieve.is_whole());
+                    }
                     let start = batch.bytes.len();
                     readings.write(place, &mut batch.bytes);
-                    match passes(self.filter.as_deref(), &batch.bytes[start..])? {
+                    match passes(filter, &batch.bytes[start..])? {
                         true => batch.documents.push((place, start..batch.bytes.len())),
                         false => batch.bytes.truncate(start),
                     }
@@ -291,7 +302,12 @@ impl Source {
             return Ok(Some(places.len() as u64));
         }
         let mut found = 0;
+        let sieve = bucket.sieve(&readings, filter);
         for place in places {
+            if readings.is_in_columns(place) && (!sieve.passes(place) || sieve.is_whole()) {
+                found += u64::from(sieve.passes(place));
+                continue;
+            }
             self.batch.bytes.clear();
             readings.write(place, &mut self.batch.bytes);
             found += u64::from(filter.matches(Doc::from_stored(&self.batch.bytes))?);

@@ -199,16 +199,22 @@ fn between(low: Option<i64>, high: Option<i64>, n: usize) -> Option<Vec<i64>> {
 }
 
 /// Puts a new version in the place of a logical document whose array is as before; `new` holds any array there.
+/// False, and nothing done, if the whole may be too large.
 pub(super) fn replace_parent(
     layout: &Subset,
     stored: &mut WriteGuard<'_>,
     place: Place,
     new: Doc<'_>,
     cx: &mut Cx<'_>,
-) -> Result<()> {
+) -> Result<bool> {
     let before = parent_at(stored, place, cx);
-    let after = layout.kept(new, layout.parent(Doc::from_stored(&before)).children.as_ref());
-    write::update(stored, place.record_id, Doc::from_stored(&after), Changed::Anything, true, cx)
+    let children = layout.parent(Doc::from_stored(&before)).children;
+    if layout.is_near_limit(new, children.as_ref()) {
+        return Ok(false);
+    }
+    let after = layout.kept(new, children.as_ref());
+    write::update(stored, place.record_id, Doc::from_stored(&after), Changed::Anything, true, cx)?;
+    Ok(true)
 }
 
 /// Adds children without looking at those that are there; false, and nothing done, if that cannot be.

@@ -153,7 +153,7 @@ impl<'a> Writer<'a> {
         match (push, &mut self.side) {
             (Some(push), Some(side)) => subset::push(layout, &mut self.stored, side, place, new, push, cx),
             (Some(_), None) => Ok(false),
-            (None, _) => subset::replace_parent(layout, &mut self.stored, place, new, cx).map(|()| true),
+            (None, _) => subset::replace_parent(layout, &mut self.stored, place, new, cx),
         }
     }
 

@@ -31,7 +31,13 @@ impl PartSet {
 
     /// The components, ascending.
     pub fn iter(self) -> impl Iterator<Item = usize> {
-        (0..256).filter(move |&part| self.contains(part))
+        (0..).step_by(64).zip(self.words).flat_map(|(first, mut word)| {
+            std::iter::from_fn(move || {
+                let part = (word != 0).then(|| first + word.trailing_zeros() as usize);
+                word &= word.wrapping_sub(1);
+                part
+            })
+        })
     }
 
     /// The least component.

@@ -156,10 +156,15 @@ impl Bucket {
         }
         let start_changed = header.start != start;
         let old_bytes = stored.as_bytes().len();
-        let mut splice = Splice { header: header.to_bytes(), rest_at: header.rest_at, ..Splice::default() };
+        let mut splice = Splice {
+            header: header.to_bytes(),
+            rest_at: header.rest_at,
+            added: Vec::with_capacity(logical.as_bytes().len()),
+            inserts: Vec::with_capacity(8),
+            lengths: Vec::with_capacity(8),
+        };
         let can_splice = splice.header.len() >= header.rest_at;
-        let whole = if self.is_of_columns(&header, reading, logical) {
-            let place = self.place_of(&header, reading);
+        let whole = if let Some(place) = self.place_of(&header, reading, logical) {
             match can_splice && self.add_to_columns(&mut splice, &header, place, reading, logical) {
                 true => None,
                 false => Some(self.with_wider_columns(stored, &header, place, reading, logical)),
@@ -187,13 +192,17 @@ impl Bucket {
         Ok(Appended { change, old_bytes, bytes, start_changed })
     }
 
-    /// Where a reading goes in the columns.
-    fn place_of(&self, header: &Header<'_>, reading: &Reading<'_>) -> Place {
-        let times = header.columns.element(self.time.as_bytes());
-        match times.map(|times| Column::read(&times, self.base(header))) {
-            Some(Column::Packed(times)) => Place { at: times.position_after(reading.time), count: times.len() },
-            _ => Place { at: 0, count: 0 },
+    /// Where a reading goes in the columns; `None` if it has other fields.
+    fn place_of<'a>(&self, header: &Header<'a>, reading: &Reading<'a>, logical: Doc<'a>) -> Option<Place> {
+        let (mut columns, mut place) = (header.columns.iter(), None);
+        for field in reading.fields(logical) {
+            let column = columns.next().filter(|column| column.key == field.key)?;
+            if place.is_none() && self.is_time(column.key) {
+                let Column::Packed(times) = Column::read(&column, self.base(header)) else { return None };
+                place = Some(Place { at: times.position_after(reading.time), count: times.len() });
+            }
         }
+        place.filter(|_| columns.next().is_none())
     }
 
     /// The bucket with a reading that some columns have to be made anew for.
@@ -232,12 +241,6 @@ impl Bucket {
         let other = Header::read(Doc::from_stored(&again), true);
         let rest = |bytes: &[u8], header: &Header<'_>| bytes.get(header.rest_at..).map(<[u8]>::to_vec);
         header.is_like(&other) && rest(stored.as_bytes(), &header) == rest(&again, &other)
-    }
-
-    /// Whether a reading has the fields that are in columns.
-    fn is_of_columns<'a>(&self, header: &Header<'a>, reading: &Reading<'a>, logical: Doc<'a>) -> bool {
-        let names = header.columns.iter().map(|column| column.key);
-        !header.columns.is_empty() && reading.fields(logical).map(|field| field.key).eq(names)
     }
 
     /// Puts a value into each column; false if one of them cannot take it as it is.

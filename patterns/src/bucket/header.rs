@@ -67,26 +67,27 @@ impl<'a> Header<'a> {
         loop {
             let at = end - elements.remaining().len();
             let Some(element) = elements.next() else { break };
-            match element.key_str() {
-                "_id" => header.id = element.value(),
-                field::META => header.meta = Some(element),
-                field::START => header.start = date(element),
-                field::FIRST => header.first = date(element),
-                field::LAST => header.last = date(element),
-                field::COUNT => header.count = u32::try_from(number(element)).unwrap_or(0),
-                field::META_AT => header.meta_at = i32::try_from(number(element)).unwrap_or(0),
-                field::SUMMARY if element.kind == Kind::Document => {
+            let is = |name: &str| element.key == name.as_bytes();
+            match element.kind {
+                _ if is("_id") => header.id = element.value(),
+                _ if is(field::META) => header.meta = Some(element),
+                _ if is(field::START) => header.start = date(element),
+                _ if is(field::FIRST) => header.first = date(element),
+                _ if is(field::LAST) => header.last = date(element),
+                _ if is(field::COUNT) => header.count = u32::try_from(number(element)).unwrap_or(0),
+                _ if is(field::META_AT) => header.meta_at = i32::try_from(number(element)).unwrap_or(0),
+                Kind::Document if is(field::SUMMARY) => {
                     header.summary = Doc::from_stored(element.bytes);
                     if with_summaries {
                         let read = |e: Element<'a>| (e.key, Summary::read(Doc::from_stored(e.bytes)));
                         header.summaries.extend(header.summary.iter().map(read));
                     }
                 }
-                field::COLUMNS => {
+                _ if is(field::COLUMNS) => {
                     header.rest_at = at;
                     header.columns = Doc::from_stored(element.bytes);
                 }
-                field::READINGS => {
+                _ if is(field::READINGS) => {
                     header.rest_at = header.rest_at.min(at);
                     header.rows = Doc::from_stored(element.bytes);
                     break;
@@ -139,7 +140,7 @@ impl<'a> Header<'a> {
 
     /// The document's bytes up to columns and readings, with room for the length.
     pub(super) fn to_bytes(&self) -> Vec<u8> {
-        let mut out = Builder::new();
+        let mut out = Builder::with_buffer(Vec::with_capacity(self.rest_at + 64));
         out.append("_id", self.id);
         if let Some(meta) = self.meta {
             out.append_bytes(field::META.as_bytes(), meta.kind, meta.bytes);
@@ -156,7 +157,9 @@ impl<'a> Header<'a> {
             summary.write(name, &mut out);
         }
         out.close(open);
-        out.written_since(0).to_vec()
+        let mut bytes = out.finish().into_bytes();
+        bytes.pop();
+        bytes
     }
 
     /// Whether both are those of the same readings, in whatever order they came.

@@ -31,6 +31,7 @@ mod header;
 mod prune;
 mod series;
 pub mod shortcut;
+mod sieve;
 mod spec;
 mod summary;
 mod unfold;
@@ -40,6 +41,7 @@ mod tests;
 
 pub use fold::{Appended, Reading};
 pub use header::Header;
+pub use sieve::Sieve;
 pub use summary::Summary;
 pub use unfold::{Readings, Wanted};
 

@@ -11,8 +11,7 @@ use crate::prune::{Pruned, StoredOrder, below_first, first_of, moved, rewrite};
 
 impl Bucket {
     /// See [`Layout::prune`](crate::Layout::prune). Conditions on the meta field hold for a bucket exactly as
-    /// for its readings; times become bounds of the start, widened by the span, and of the first and last
-    /// time; ranges of numbers are asked of the summaries.
+    /// for its readings; times become bounds of the start, widened by the span, or else of the last time; ranges of numbers are asked of the summaries.
     pub(crate) fn prune(&self, filter: &Filter) -> Pruned {
         rewrite(filter, &|leaf| self.prune_leaf(leaf))
     }
@@ -76,26 +75,18 @@ impl Bucket {
         let earliest = |op: CompareOp| if op == CompareOp::Gt { time.saturating_add(1) } else { time };
         let latest = |op: CompareOp| if op == CompareOp::Lt { time.saturating_sub(1) } else { time };
         let by_span = matches!(self.size, Size::Span(_));
-        let lower = |op: CompareOp| {
-            let mut bounds = vec![date(field::LAST, op, time)];
-            if by_span {
-                bounds.push(date(field::START, CompareOp::Gte, self.start_of(earliest(op))));
-            }
-            bounds
+        // Spans say enough: which readings of the buckets at the edges are meant is found by halving.
+        let lower = |op: CompareOp| match by_span {
+            true => date(field::START, CompareOp::Gte, self.start_of(earliest(op))),
+            false => date(field::LAST, op, time),
         };
-        let upper = |op: CompareOp| {
-            vec![date(field::FIRST, op, time), date(field::START, CompareOp::Lte, self.start_of(latest(op)))]
-        };
-        Some(Filter::And(match test.op {
+        let upper = |op: CompareOp| date(field::START, CompareOp::Lte, self.start_of(latest(op)));
+        Some(match test.op {
             CompareOp::Gt | CompareOp::Gte => lower(test.op),
             CompareOp::Lt | CompareOp::Lte => upper(test.op),
-            CompareOp::Eq if by_span => vec![
-                date(field::START, CompareOp::Eq, start),
-                date(field::FIRST, CompareOp::Lte, time),
-                date(field::LAST, CompareOp::Gte, time),
-            ],
-            CompareOp::Eq => [lower(CompareOp::Gte), upper(CompareOp::Lte)].concat(),
-        }))
+            CompareOp::Eq if by_span => date(field::START, CompareOp::Eq, start),
+            CompareOp::Eq => Filter::And(vec![lower(CompareOp::Gte), upper(CompareOp::Lte)]),
+        })
     }
 
     fn time_in(&self, test: &Membership) -> Option<Filter> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use bindery_document::{Builder, Doc, DocBuf, OwnedValue, Path, Value, order};
+use bindery_document::{Builder, Doc, DocBuf, Element, OwnedValue, Path, Value, order};
 use bindery_query::filter::{Compare, Filter};
 
 use super::{Bucket, Header, Readings, Summary, field};
@@ -29,19 +29,19 @@ impl Bucket {
         }
     }
 
-    /// Reads the argument of a `$group` that summaries can answer: `_id` null or the meta field; `$min`, `$max`,
-    /// `$sum` and `$avg` of summed-up fields, `$sum: 1` and `$count`.
+    /// Reads the argument of a `$group` that summaries can answer: `_id` null, the meta field or a field below it, the
+    /// time cut to a span (`$dateTrunc`), or a document of them; `$min`, `$max`, `$sum` and `$avg` of summed-up
+    /// fields, `$sum: 1` and `$count`.
     pub fn rollup(&self, group: Doc<'_>) -> Option<Rollup> {
-        let mut rollup = Rollup { by_meta: false, fields: Vec::new() };
+        let mut rollup = Rollup { id: Id::Null, fields: Vec::new() };
         let mut has_id = false;
         for part in group {
             if part.key == b"_id" {
                 has_id = true;
-                rollup.by_meta = match part.value() {
-                    Value::Null => false,
-                    Value::String(path) if self.is_meta(path.as_str().strip_prefix('$')?.as_bytes()) => true,
-                    _ => return None,
-                };
+                rollup.id = self.id(part.value())?;
+                if rollup.id.spans().count() > 1 {
+                    return None;
+                }
                 continue;
             }
             let Value::Document(accumulator) = part.value() else { return None };
@@ -50,6 +50,53 @@ impl Bucket {
             rollup.fields.push((part.key_str().into(), self.wanted(operator.key_str(), operator.value())?));
         }
         has_id.then_some(rollup)
+    }
+
+    /// What groups are told apart by.
+    fn id(&self, value: Value<'_>) -> Option<Id> {
+        match value {
+            Value::Null => Some(Id::Null),
+            Value::String(path) => {
+                let mut names = path.as_str().strip_prefix('$')?.split('.');
+                let is_meta = names.next().is_some_and(|first| self.is_meta(first.as_bytes()));
+                is_meta.then(|| Id::Meta(names.map(Into::into).collect()))
+            }
+            Value::Document(doc) if doc.first().is_some_and(|first| first.key == b"$dateTrunc") => {
+                let argument = doc.first().filter(|_| doc.count() == 1)?.value().as_document()?;
+                self.cut(argument)
+            }
+            Value::Document(doc) => {
+                let field = |element: Element<'_>| {
+                    let name = element.key_str();
+                    let is_plain = !name.is_empty() && !name.contains(['$', '.']);
+                    is_plain.then(|| Some((name.into(), self.id(element.value())?))).flatten()
+                };
+                Some(Id::Document(doc.iter().map(field).collect::<Option<Vec<_>>>()?))
+            }
+            _ => None,
+        }
+    }
+
+    /// The argument of a `$dateTrunc` of the time, in UTC and by a unit that always takes as long.
+    fn cut(&self, argument: Doc<'_>) -> Option<Id> {
+        let (mut is_time, mut unit, mut size) = (false, None, 1);
+        for part in argument {
+            match (part.key, part.value()) {
+                (b"date", Value::String(path)) => is_time = path.as_str().strip_prefix('$')? == &*self.time,
+                (b"unit", Value::String(name)) => {
+                    unit = Some(match name.as_str() {
+                        "second" => 1_000,
+                        "minute" => 60_000,
+                        "hour" => 3_600_000,
+                        "day" => 86_400_000,
+                        _ => return None,
+                    });
+                }
+                (b"binSize", value) => size = value.as_exact_i64().filter(|size| (1..=1_000_000).contains(size))?,
+                _ => return None,
+            }
+        }
+        unit.filter(|_| is_time).map(|unit: i64| Id::Time(unit * size))
     }
 
     fn wanted(&self, operator: &str, argument: Value<'_>) -> Option<Wanted> {
@@ -84,8 +131,71 @@ fn covers_times(test: &Compare, header: &Header<'_>) -> bool {
 /// A `$group` that is answered from summaries.
 #[derive(Debug)]
 pub struct Rollup {
-    by_meta: bool,
+    id: Id,
     fields: Vec<(Box<str>, Wanted)>,
+}
+
+/// What groups are told apart by.
+#[derive(Debug)]
+enum Id {
+    Null,
+    /// The meta field, or what these names lead to in it.
+    Meta(Vec<Box<str>>),
+    /// The time cut to spans of so many milliseconds.
+    Time(i64),
+    Document(Vec<(Box<str>, Id)>),
+}
+
+/// What `$dateTrunc` counts spans from: the begin of the year 2000.
+const CUT_FROM: i64 = 946_684_800_000;
+
+impl Id {
+    /// The spans of time in it.
+    fn spans(&self) -> Box<dyn Iterator<Item = i64> + '_> {
+        match self {
+            Id::Null | Id::Meta(_) => Box::new(std::iter::empty()),
+            Id::Time(span) => Box::new(std::iter::once(*span)),
+            Id::Document(fields) => Box::new(fields.iter().flat_map(|(_, id)| id.spans())),
+        }
+    }
+
+    /// Its value for a reading of a bucket: `Ok(None)` if it is missing, an error if it leads through an array.
+    fn value(&self, header: &Header<'_>, time: i64) -> Result<Option<OwnedValue>, ThroughArray> {
+        match self {
+            Id::Null => Ok(Some(OwnedValue::new(Value::Null))),
+            Id::Time(span) => Ok(Some(OwnedValue::new(Value::DateTime(cut(time, *span))))),
+            Id::Meta(names) => {
+                let mut value = header.meta.map(|meta| meta.value());
+                for name in names {
+                    value = match value {
+                        Some(Value::Document(doc)) => doc.get(name),
+                        Some(Value::Array(_)) => return Err(ThroughArray),
+                        _ => None,
+                    };
+                }
+                Ok(value.map(OwnedValue::new))
+            }
+            Id::Document(fields) => {
+                let mut out = Builder::new();
+                for (name, id) in fields {
+                    if let Some(value) = id.value(header, time)? {
+                        out.append(&**name, value.value());
+                    }
+                }
+                Ok(Some(OwnedValue::new(Value::Document(out.finish().doc()))))
+            }
+        }
+    }
+}
+
+/// A path leads through an array, whose elements summaries know nothing of.
+#[derive(Clone, Copy, Debug)]
+pub struct ThroughArray;
+
+/// The begin of the span that a time lies in.
+fn cut(time: i64, span: i64) -> i64 {
+    let since = time.saturating_sub(CUT_FROM);
+    time.saturating_sub(since.rem_euclid(span))
 }
 
 #[derive(Debug)]
@@ -133,9 +243,32 @@ struct Group {
 }
 
 impl Rollup {
-    /// Whether groups are those of meta values.
-    pub fn is_by_meta(&self) -> bool {
-        self.by_meta
+    /// The group of a bucket's readings at a time.
+    ///
+    /// # Errors
+    /// [`ThroughArray`] if only the general way can tell.
+    pub fn id(&self, header: &Header<'_>, time: i64) -> Result<OwnedValue, ThroughArray> {
+        Ok(self.id.value(header, time)?.unwrap_or_else(|| OwnedValue::new(Value::Null)))
+    }
+
+    /// Whether all readings between two times are in one group, as far as the time says.
+    pub fn is_one_group(&self, first: i64, last: i64) -> bool {
+        self.id.spans().all(|span| cut(first, span) == cut(last, span))
+    }
+
+    /// The readings at these places of a bucket's columns, group by group, each with a time in it.
+    pub fn pieces(&self, readings: &Readings<'_>, places: Range<u32>) -> Vec<(i64, Range<u32>)> {
+        let mut pieces = Vec::new();
+        let mut from = places.start;
+        while from < places.end {
+            let Some(time) = readings.time_at(from) else { break };
+            let last = self.id.spans().map(|span| cut(time, span).saturating_add(span - 1)).min();
+            let to =
+                last.map_or(places.end, |last| readings.ordered(&(i64::MIN..=last)).end.clamp(from + 1, places.end));
+            pieces.push((time, from..to));
+            from = to;
+        }
+        pieces
     }
 
     /// Whether a bucket's summaries say all that is asked.
@@ -144,9 +277,9 @@ impl Rollup {
         fields.all(|field| header.summary(field).is_none_or(|summary| !summary.mixed))
     }
 
-    /// Adds a whole bucket. The key tells groups apart: equal for equal meta values.
-    pub fn add_bucket(&self, groups: &mut Groups, key: &[u8], header: &Header<'_>) {
-        let group = self.group(groups, key, header);
+    /// Adds a whole bucket. The key tells groups apart: equal for equal ids.
+    pub fn add_bucket(&self, groups: &mut Groups, key: &[u8], id: &OwnedValue, header: &Header<'_>) {
+        let group = self.group(groups, key, id);
         group.count += i64::from(header.count);
         for ((_, wanted), state) in self.fields.iter().zip(&mut group.summaries) {
             if let Some(summary) = wanted.field().and_then(|field| header.summary(field)) {
@@ -156,8 +289,8 @@ impl Rollup {
     }
 
     /// Adds one reading of a bucket; false if it holds what only the general way can add.
-    pub fn add_reading(&self, groups: &mut Groups, key: &[u8], header: &Header<'_>, reading: Doc<'_>) -> bool {
-        let group = self.group(groups, key, header);
+    pub fn add_reading(&self, groups: &mut Groups, key: &[u8], id: &OwnedValue, reading: Doc<'_>) -> bool {
+        let group = self.group(groups, key, id);
         group.count += 1;
         for ((_, wanted), state) in self.fields.iter().zip(&mut group.summaries) {
             if let Some(value) = wanted.field().and_then(|field| reading.get(field)) {
@@ -172,7 +305,7 @@ impl Rollup {
         &self,
         groups: &mut Groups,
         key: &[u8],
-        header: &Header<'_>,
+        id: &OwnedValue,
         readings: &Readings<'_>,
         places: Range<u32>,
     ) -> Added {
@@ -183,7 +316,7 @@ impl Rollup {
         if places.is_empty() {
             return Added::All;
         }
-        let group = self.group(groups, key, header);
+        let group = self.group(groups, key, id);
         group.count += i64::from(places.end.saturating_sub(places.start));
         for ((_, wanted), state) in self.fields.iter().zip(&mut group.summaries) {
             let numbers = wanted.field().and_then(|field| readings.numbers(field, places.clone()));
@@ -195,16 +328,12 @@ impl Rollup {
         }
     }
 
-    fn group<'g>(&self, groups: &'g mut Groups, key: &[u8], header: &Header<'_>) -> &'g mut Group {
+    fn group<'g>(&self, groups: &'g mut Groups, key: &[u8], id: &OwnedValue) -> &'g mut Group {
         let at = match groups.by_key.get(key) {
             Some(at) => *at,
             None => {
-                let id = match (self.by_meta, &header.meta) {
-                    (true, Some(meta)) => OwnedValue::new(meta.value()),
-                    _ => OwnedValue::new(Value::Null),
-                };
                 let summaries = vec![Summary::default(); self.fields.len()];
-                groups.groups.push(Group { id, count: 0, summaries });
+                groups.groups.push(Group { id: id.clone(), count: 0, summaries });
                 groups.by_key.insert(key.to_vec(), groups.groups.len() - 1);
                 groups.groups.len() - 1
             }

@@ -147,10 +147,10 @@ impl Summary {
         let mut summary = Summary::default();
         for part in doc {
             let value = part.value();
-            match part.key_str() {
-                field::MIN => summary.min = number(&value),
-                field::MAX => summary.max = number(&value),
-                field::SUM => match value {
+            match part.key {
+                key if key == field::MIN.as_bytes() => summary.min = number(&value),
+                key if key == field::MAX.as_bytes() => summary.max = number(&value),
+                key if key == field::SUM.as_bytes() => match value {
                     Value::Int32(n) => summary.sum = f64::from(n),
                     Value::Int64(n) => {
                         summary.width = Width::Long;
@@ -161,9 +161,9 @@ impl Summary {
                         summary.sum = other.as_f64().unwrap_or_default();
                     }
                 },
-                field::REST => summary.rest = value.as_f64().unwrap_or_default(),
-                field::N => summary.n = value.as_exact_i64().unwrap_or_default(),
-                field::MIXED => summary.mixed = true,
+                key if key == field::REST.as_bytes() => summary.rest = value.as_f64().unwrap_or_default(),
+                key if key == field::N.as_bytes() => summary.n = value.as_exact_i64().unwrap_or_default(),
+                key if key == field::MIXED.as_bytes() => summary.mixed = true,
                 _ => {}
             }
         }

@@ -197,12 +197,27 @@ impl<'a> Readings<'a> {
 
     /// The values of a field that all readings from these places have; `None` where it is not kept as numbers.
     pub fn numbers(&self, name: &str, places: Range<u32>) -> Option<impl Iterator<Item = Value<'static>> + use<'a>> {
-        let column = self.fields.iter().find_map(|field| match field {
-            Field::Packed { name: other, column, .. } => (*other == name.as_bytes()).then_some(*column),
-            _ => None,
-        })?;
+        let column = self.packed(name)?;
         column.number(0)?;
         Some(places.filter_map(move |place| column.number(place as usize)))
+    }
+
+    /// The packed column of a field, if it is one.
+    pub(super) fn packed(&self, name: &str) -> Option<Packed<'a>> {
+        self.fields.iter().find_map(|field| match field {
+            Field::Packed { name: other, column, .. } => (*other == name.as_bytes()).then_some(*column),
+            _ => None,
+        })
+    }
+
+    /// The time of a reading in columns.
+    pub fn time_at(&self, place: u32) -> Option<i64> {
+        self.times.filter(|_| self.is_in_columns(place)).map(|times| times.integer(place as usize))
+    }
+
+    /// Whether a place is in columns.
+    pub fn is_in_columns(&self, place: u32) -> bool {
+        place < self.in_columns
     }
 
     /// Whether the readings in columns have a field.

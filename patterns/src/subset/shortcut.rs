@@ -122,7 +122,9 @@ impl Subset {
     ///
     /// `fields` is the new logical document, whose array does not matter; `children` what the stored parent said.
     pub fn pushed(&self, fields: Doc<'_>, children: &Children<'_>, push: &Push<'_>) -> Option<(Vec<u8>, Vec<i64>)> {
-        if push.children.is_empty() || children.bytes + fields.as_bytes().len() as i64 > NEAR_LIMIT_BYTES {
+        let added: usize = push.children.iter().map(|child| child.bytes.len()).sum();
+        let known = fields.as_bytes().len().saturating_add(added);
+        if push.children.is_empty() || children.bytes.saturating_add(known as i64) > NEAR_LIMIT_BYTES {
             return None;
         }
         let orders: Vec<_> = push.children.iter().map(|child| self.order_of(child)).collect();
@@ -172,6 +174,12 @@ impl Subset {
             in_order,
         };
         Some((self.write_parent(fields, Some(&held)), positions))
+    }
+
+    /// Whether a logical document may be near what one may hold, so that its exact size must be known.
+    pub fn is_near_limit(&self, fields: Doc<'_>, children: Option<&Children<'_>>) -> bool {
+        let bytes = i64::try_from(fields.as_bytes().len()).unwrap_or(i64::MAX);
+        bytes.saturating_add(children.map_or(0, |children| children.bytes)) > NEAR_LIMIT_BYTES
     }
 
     /// The parent after an update that leaves the array alone.

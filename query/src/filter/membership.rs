@@ -54,7 +54,7 @@ impl Membership {
     }
 
     /// Whether one element, or nothing, is among the values. Regular expressions are not asked.
-    pub(super) fn accepts(&self, element: Option<Element<'_>>) -> bool {
+    pub fn accepts(&self, element: Option<Element<'_>>) -> bool {
         let Some(element) = element else {
             return self.has_null;
         };

@@ -115,7 +115,19 @@ impl Subject for Readings {
     }
 
     fn group(&self, random: &mut Random) -> Document {
-        match random.below(6) {
+        match random.below(10) {
+            6 => {
+                doc! {"_id": {"$dateTrunc": {"date": "$ts", "unit": "hour"}}, "n": {"$sum": 1}, "most": {"$max": "$level"}}
+            }
+            7 => doc! {
+                "_id": {"d": {"$dateTrunc": {"date": "$ts", "unit": "minute", "binSize": 45}}, "s": "$sensor"},
+                "n": {"$sum": 1}, "sum": {"$sum": "$level"},
+            },
+            8 => doc! {
+                "_id": {"r": "$sensor.room", "d": {"$dateTrunc": {"date": "$ts", "unit": "day"}}},
+                "least": {"$min": "$level"}, "avg": {"$avg": "$level"},
+            },
+            9 => doc! {"_id": {"$minute": "$ts"}, "most": {"$max": "$level"}, "s": {"$addToSet": "$absent"}},
             4 => doc! {"_id": "$sensor", "n": {"$sum": 1}, "sum": {"$sum": "$extra"}},
             5 => doc! {"_id": null, "most": {"$max": "$level"}, "sum": {"$sum": "$level"}, "avg": {"$avg": "$level"}},
             0 => doc! {"_id": "$sensor", "n": {"$sum": 1}, "most": {"$max": "$ts"}},

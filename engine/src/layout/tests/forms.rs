@@ -168,3 +168,65 @@ fn three_attributes_are_met_before_documents_are_read() {
     // An entry of an array does not say enough about null, so that documents are looked at.
     assert_eq!(examined(&db, doc! {"count": "p", "query": {"a": 4}}), 100);
 }
+
+/// A string of so many bytes.
+fn long(megabytes: usize) -> String {
+    "x".repeat(megabytes << 20)
+}
+
+#[test]
+fn buckets_close_by_size_and_grown_readings_find_others() {
+    let db = Database::new();
+    run(&db, doc! {"create": "r", "layout": {"bucket": {"time": "ts", "meta": "s", "hours": 1}}});
+    for id in 0..6 {
+        run(
+            &db,
+            doc! {"insert": "r", "documents": [{"_id": id, "s": 1, "ts": at(i64::from(id)), "v": "x".repeat(400_000)}]},
+        );
+    }
+    let sizes = || -> Vec<usize> {
+        let stored = rows(&run(&db, doc! {"find": "r.$stored", "batchSize": 1000}));
+        stored.iter().map(|bucket| bucket.to_vec().map_or(0, |bytes| bytes.len())).collect()
+    };
+    assert_eq!(sizes().len(), 3);
+    // All of them grow: the buckets would hold more than a document may.
+    let grown = doc! {"update": "r", "updates": [{"q": {}, "u": {"$set": {"v": long(9)}}, "multi": true}]};
+    let reply = run(&db, grown);
+    assert_eq!((reply.get_i32("n").ok(), reply.get_i32("nModified").ok()), (Some(6), Some(6)), "{reply}");
+    assert!(sizes().iter().all(|size| *size <= 10 << 20), "{:?}", sizes());
+    // One that is too large is refused, and nothing is lost.
+    let too_large = doc! {"update": "r", "updates": [{"q": {"_id": 2}, "u": {"$set": {"w": long(9)}}}]};
+    let reply = run(&db, too_large);
+    let errors = reply.get_array("writeErrors").expect("errors");
+    assert_eq!(errors[0].as_document().and_then(|error| error.get_i32("code").ok()), Some(10334), "{:?}", errors[0]);
+    assert_eq!(run(&db, doc! {"count": "r"}).get_i32("n").ok(), Some(6));
+    assert_eq!(run(&db, doc! {"validate": "r"}).get_bool("valid").ok(), Some(true));
+    let order = rows(&run(&db, doc! {"find": "r", "sort": {"ts": -1}, "projection": {"_id": 1}}));
+    assert_eq!(order.iter().filter_map(|row| row.get_i32("_id").ok()).collect::<Vec<_>>(), [5, 4, 3, 2, 1, 0]);
+}
+
+#[test]
+fn a_parent_beyond_what_a_document_may_hold_is_refused_whole() {
+    let db = Database::new();
+    run(&db, doc! {"create": "p", "layout": {"subset": {"array": "reviews", "sort": {"date": -1}, "top": 2}}});
+    run(&db, doc! {"create": "plain"});
+    for name in ["p", "plain"] {
+        let reviews: Vec<Document> = (0..3).map(|date| doc! {"date": date, "text": long(4)}).collect();
+        run(&db, doc! {"insert": name, "documents": [{"_id": 1, "reviews": reviews}, {"_id": 2}]});
+        let update = |change: Document| {
+            let reply = run(&db, doc! {"update": name, "updates": [{"q": {"_id": 1}, "u": change}]});
+            let errors = reply.get_array("writeErrors").cloned().unwrap_or_default();
+            errors.first().and_then(Bson::as_document).and_then(|error| error.get_i32("code").ok())
+        };
+        let push = |megabytes| doc! {"$push": {"reviews": {"date": 9, "text": long(megabytes)}}};
+        assert_eq!(update(push(3)), None, "{name}");
+        for change in [push(4), doc! {"$set": {"name": long(2)}}] {
+            assert_eq!(update(change), Some(10334), "{name}");
+        }
+        let found = rows(&run(&db, doc! {"find": name, "filter": {"_id": 1}}));
+        assert_eq!(found[0].get_array("reviews").map(Vec::len).ok(), Some(4), "{name}");
+        assert!(!found[0].contains_key("name"));
+    }
+    assert_eq!(run(&db, doc! {"count": "p.$stored.reviews"}).get_i32("n").ok(), Some(4));
+    assert_eq!(run(&db, doc! {"validate": "p"}).get_bool("valid").ok(), Some(true));
+}
