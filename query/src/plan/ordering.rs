@@ -86,7 +86,7 @@ fn shares_array_with_bounds(access: &Access, position: usize) -> bool {
 /// One access for each combination of points of the leading fields, if there are not too many.
 fn explode(access: &Access) -> Option<Vec<Access>> {
     let leading = access.fields.iter().take_while(|(_, i)| !i.is_empty() && i.iter().all(Interval::is_point)).count();
-    let scans: usize = access.fields[..leading].iter().map(|(_, intervals)| intervals.len()).product();
+    let scans = access.fields[..leading].iter().fold(1, |scans: usize, (_, points)| scans.saturating_mul(points.len()));
     if leading == 0 || !(2..=MAX_SCANS).contains(&scans) || access.multikey[..leading].iter().any(|m| *m) {
         return None;
     }

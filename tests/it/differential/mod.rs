@@ -13,6 +13,7 @@
 //! | `BINDERY_DIFFERENTIAL_KEEP` | after how many differences to stop |
 //! | `BINDERY_DIFFERENTIAL_SKIP` | leave out commands that hold one of these texts, set apart by `\|` |
 
+mod arguments;
 mod expressions;
 mod filters;
 mod indexes;
