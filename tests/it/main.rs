@@ -14,7 +14,6 @@ mod differential;
 mod extjson;
 mod pipeline_plans;
 mod planner;
-mod fuzz;
 mod server;
 mod snapshots;
 mod validation_details;

@@ -25,12 +25,16 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 /// First inputs longer than this are left out: what can be found in them can be found in less.
 const MOST_BYTES: usize = 2048;
 
+/// As many of a target's inputs as fit into this are kept, the shortest first.
+const MOST_PACKED_BYTES: usize = 400_000;
+
 fn main() -> Result<()> {
     let mut arguments = env::args().skip(1);
     let what = arguments.next().unwrap_or_default();
     let named: Vec<String> = arguments.collect();
     let chosen = targets::ALL.map(|(name, _)| name);
-    let chosen: Vec<&str> = chosen.into_iter().filter(|name| named.is_empty() || named.iter().any(|n| n == name)).collect();
+    let chosen: Vec<&str> =
+        chosen.into_iter().filter(|name| named.is_empty() || named.iter().any(|n| n == name)).collect();
     match what.as_str() {
         "seed" => seed(&chosen),
         "unpack" => chosen.iter().try_for_each(|target| store(target, packed::read(&packed::file_of(target))?)),
@@ -44,7 +48,13 @@ fn folder_of(target: &str) -> PathBuf {
 }
 
 fn pack(target: &str) -> Result<()> {
-    let inputs = listed(&folder_of(target))?.iter().map(fs::read).collect::<std::io::Result<Vec<_>>>()?;
+    let mut inputs = listed(&folder_of(target))?.iter().map(fs::read).collect::<std::io::Result<Vec<_>>>()?;
+    inputs.sort_by_key(Vec::len);
+    let mut packed_bytes = 0;
+    inputs.retain(|input| {
+        packed_bytes += input.len();
+        packed_bytes <= MOST_PACKED_BYTES
+    });
     println!("{target}: {} inputs", inputs.len());
     Ok(packed::write(&packed::file_of(target), inputs)?)
 }

@@ -39,7 +39,8 @@ fn look_at(doc: Doc<'_>, level: usize) {
     }
     for element in doc {
         let value = element.value();
-        let _ = (element.key_str(), value.kind(), value.as_str(), value.as_f64(), value.as_exact_i64(), value.is_truthy());
+        let _ =
+            (element.key_str(), value.kind(), value.as_str(), value.as_f64(), value.as_exact_i64(), value.is_truthy());
         assert!(order::compare(&value, &value).is_eq(), "{value:?}");
         let _ = doc.get(element.key_str());
         let owned = OwnedValue::new(value);

@@ -1,4 +1,4 @@
-//! What the fuzz targets in `fuzz/` found or kept is run again; its README says how the inputs are made.
+//! The inputs kept are run again; the README beside says how they are made.
 
 use bindery_fuzz::{packed, targets};
 
