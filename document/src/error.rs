@@ -114,6 +114,7 @@ codes! {
     NOT_A_REPLICA_SET = 123 "NotAReplicaSet";
     COMMAND_FAILED = 125 "CommandFailed";
     CAPPED_POSITION_LOST = 136 "CappedPositionLost";
+    DURATION_OVERFLOW = 159 "DurationOverflow";
     VIEW_DEPTH_LIMIT_EXCEEDED = 165 "ViewDepthLimitExceeded";
     COMMAND_NOT_SUPPORTED_ON_VIEW = 166 "CommandNotSupportedOnView";
     OPTION_NOT_SUPPORTED_ON_VIEW = 167 "OptionNotSupportedOnView";
@@ -127,6 +128,7 @@ codes! {
     CANNOT_BUILD_INDEX_KEYS = 201 "CannotBuildIndexKeys";
     INVALID_UUID = 207 "InvalidUUID";
     QUERY_FEATURE_NOT_ALLOWED = 224 "QueryFeatureNotAllowed";
+    MAX_SUB_PIPELINE_DEPTH_EXCEEDED = 232 "MaxSubPipelineDepthExceeded";
     CONVERSION_FAILURE = 241 "ConversionFailure";
     NO_SUCH_TRANSACTION = 251 "NoSuchTransaction";
     OPERATION_NOT_SUPPORTED_IN_TRANSACTION = 263 "OperationNotSupportedInTransaction";

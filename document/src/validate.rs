@@ -17,6 +17,8 @@ pub const MAX_DEPTH: usize = 200;
 /// The deepest nesting of a stored document, as measured on MongoDB 6.0.5: 179 levels below the top.
 pub const MAX_STORED_DEPTH: usize = 179;
 
+const TOO_DEEP: &str = "nested too deeply";
+
 /// Why bytes are no document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Invalid {
@@ -36,7 +38,12 @@ impl std::error::Error for Invalid {}
 
 impl From<Invalid> for crate::Error {
     fn from(invalid: Invalid) -> crate::Error {
-        crate::Error::new(crate::code::INVALID_BSON, invalid.to_string())
+        // Bytes that are sound but for their depth have a code of their own.
+        let is_too_deep = invalid.reason == TOO_DEEP;
+        crate::Error::new(
+            if is_too_deep { crate::code::OVERFLOW } else { crate::code::INVALID_BSON },
+            invalid.to_string(),
+        )
     }
 }
 
@@ -60,7 +67,7 @@ pub fn depth(doc: crate::Doc<'_>) -> usize {
 fn document(bytes: &[u8], base: usize, level: usize) -> Result<(), Invalid> {
     let fault = |offset: usize, reason| Err(Invalid { offset: base + offset, reason });
     if level > MAX_DEPTH {
-        return fault(0, "nested too deeply");
+        return fault(0, TOO_DEEP);
     }
     let Some(length) = bytes.get(..4).and_then(|b| b.try_into().ok()).map(u32::from_le_bytes) else {
         return fault(0, "too short for a document");

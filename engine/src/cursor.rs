@@ -16,6 +16,8 @@ use crate::trace::Cx;
 
 /// The bytes that a batch may hold; one document more than fits is left for the next.
 const BATCH_BYTES: usize = 16 * 1024 * 1024;
+/// The largest document that a reply may hold: 16 MiB, and 16 KiB that MongoDB keeps for its own fields.
+const REPLY_DOCUMENT_BYTES: usize = BATCH_BYTES + 16 * 1024;
 
 /// The number of documents in a first batch when the client does not say.
 pub(crate) const FIRST_BATCH: u64 = 101;
@@ -122,6 +124,10 @@ impl ServerCursor {
             if count > 0 && out.len() - start + doc.as_bytes().len() > BATCH_BYTES {
                 self.pending = true;
                 return Ok(false);
+            }
+            if doc.as_bytes().len() > REPLY_DOCUMENT_BYTES {
+                let message = format!("a result of {} bytes is larger than a document may be", doc.as_bytes().len());
+                return Err(Error::new(code::BSON_OBJECT_TOO_LARGE, message));
             }
             self.pending = false;
             out.append_index(count as usize, bindery_document::Value::Document(doc));

@@ -10,6 +10,9 @@ use std::fmt;
 
 use pcre2::bytes::RegexBuilder;
 
+/// The longest pattern that MongoDB 6.0.5 was seen to take.
+const MAX_PATTERN_BYTES: usize = 32_763;
+
 /// A compiled pattern; cheap to match, safe to share between threads.
 #[derive(Clone)]
 pub struct Regex {
@@ -65,6 +68,9 @@ impl Regex {
     pub fn new(pattern: &str, options: &str) -> Result<Regex, RegexError> {
         if pattern.contains('\0') || options.contains('\0') {
             return Err(RegexError::ZeroByte);
+        }
+        if pattern.len() > MAX_PATTERN_BYTES {
+            return Err(RegexError::Pattern(format!("the pattern is longer than {MAX_PATTERN_BYTES} bytes")));
         }
         let mut builder = RegexBuilder::new();
         builder.utf(true).jit_if_available(true).max_jit_stack_size(Some(1 << 20));

@@ -12,7 +12,7 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use bindery_document::path::{Component, Plain};
-use bindery_document::{Builder, Doc, Error, OwnedValue, Path, Result, Value, code, order};
+use bindery_document::{Builder, Doc, Error, Kind, OwnedValue, Path, Result, Value, code, order};
 use bindery_index::key::{self, Collator};
 use bindery_index::keygen::{KeyGenerator, KeyPattern, Keys};
 
@@ -247,7 +247,9 @@ fn direction(path: &str, value: Value<'_>) -> Result<bool> {
             format!("the sort by '{path}' needs 1 or -1, not a value of type {}", value.kind().alias()),
         ));
     };
-    match number.trunc() {
+    // Decimals are rounded, doubles are cut.
+    let whole = if value.kind() == Kind::Decimal128 { number.round_ties_even() } else { number.trunc() };
+    match whole {
         1.0 => Ok(false),
         -1.0 => Ok(true),
         _ => Err(Error::new(wrong::NOT_ONE, format!("the sort by '{path}' needs 1 or -1, not {number}"))),
@@ -262,6 +264,7 @@ fn check_path(path: &str) -> Result<()> {
     if path.ends_with('.') {
         return fault(wrong::TRAILING_DOT, "ends with a dot");
     }
+    crate::expression::check_length(path.split('.').count())?;
     if path.split('.').any(str::is_empty) {
         return fault(wrong::EMPTY_NAME, "has an empty name in it");
     }

@@ -153,3 +153,161 @@ fn a_refused_write_of_many_leaves_what_came_before_and_nothing_of_its_own() {
     assert_eq!(run(&db, &doc! { "validate": "u" }).get_bool("valid").ok(), Some(true));
     assert_eq!(run(&db, &doc! { "count": "u" }).get_i32("n").ok(), Some(2));
 }
+
+/// A document nested by a function, so many levels deep.
+fn nested(levels: usize, start: Bson, wrap: impl Fn(Bson) -> Bson) -> Bson {
+    (0..levels).fold(start, |inner, _| wrap(inner))
+}
+
+fn projected(expression: impl Into<Bson>) -> Document {
+    doc! { "aggregate": "c", "pipeline": [{ "$project": { "x": expression.into() } }], "cursor": {} }
+}
+
+/// Starts with a value and wraps it in another `steps` times.
+fn reduced(steps: i32, start: impl Into<Bson>, step: impl Into<Bson>) -> Document {
+    doc! { "$reduce": { "input": { "$range": [0, steps] }, "initialValue": start.into(), "in": step.into() } }
+}
+
+/// A command with something in it of a length.
+type Length<'a> = &'a dyn Fn(usize) -> Document;
+
+/// The first code of a reply: the command's, or that of a failed statement.
+fn first_code(reply: &Document) -> i32 {
+    let failed = reply.get_array("writeErrors").ok().and_then(|errors| errors.first()).and_then(Bson::as_document);
+    failed.map_or_else(|| code(reply), code)
+}
+
+#[test]
+fn what_would_grow_beyond_all_bounds_is_refused_with_mongodbs_codes() {
+    let db = holding();
+    let lookups = nested(25, Bson::Array(vec![]), |inner| {
+        Bson::Array(vec![doc! { "$lookup": { "from": "c", "pipeline": inner, "as": "x" } }.into()])
+    });
+    let unions = nested(25, Bson::Array(vec![]), |inner| {
+        Bson::Array(vec![doc! { "$unionWith": { "coll": "c", "pipeline": inner } }.into()])
+    });
+    let wrapping: Vec<Document> = (0..990)
+        .map(|_| doc! { "$addFields": { "x": nested(90, Bson::String("$x".into()), |inner| doc! { "a": inner }.into()) } })
+        .collect();
+    let text = |n: usize| "y".repeat(n);
+    let cases = [
+        (projected(doc! { "$size": { "$range": [0, 10_000_000] } }), 146),
+        (projected(doc! { "$range": [0, 3_000_000] }), 10334),
+        (projected(reduced(40, "x", doc! { "$concat": ["$$value", "$$value"] })), 16493),
+        (projected(reduced(40, doc! { "a": 1 }, doc! { "a": "$$value", "b": "$$value" })), 13548),
+        (projected(reduced(300, 1, vec![Bson::String("$$value".into())])), 15),
+        (projected(doc! { "$bsonSize": reduced(100_000, doc! {}, doc! { "a": "$$value" }) }), 15),
+        (doc! { "aggregate": "c", "pipeline": wrapping, "cursor": {} }, 15),
+        (
+            projected(doc! { "$replaceAll": { "input": text(1 << 12), "find": "y", "replacement": text(1 << 15) } }),
+            13548,
+        ),
+        (
+            projected(doc! { "$replaceAll": { "input": text(1 << 12), "find": "y", "replacement": text(1 << 12) } }),
+            16493,
+        ),
+        (doc! { "aggregate": "c", "pipeline": lookups, "cursor": {} }, 232),
+        (doc! { "aggregate": "c", "pipeline": unions, "cursor": {} }, 232),
+        (
+            doc! { "aggregate": "c", "cursor": {}, "pipeline": [
+                { "$densify": { "field": "_id", "range": { "step": 1, "bounds": [2, 2_000_000_000] } } },
+                { "$count": "n" },
+            ] },
+            5_897_900,
+        ),
+    ];
+    for (command, expected) in cases {
+        let reply = run(&db, &command);
+        assert_eq!(code(&reply), expected, "{command:.200?}: {reply:.300?}");
+    }
+    assert_unchanged(&db);
+}
+
+#[test]
+fn numbers_at_their_ends_are_answered() {
+    let db = holding();
+    let date = |ms| Bson::DateTime(bson::DateTime::from_millis(ms));
+    let cases = [
+        (doc! { "find": "c", "skip": i64::MAX, "limit": i64::MAX, "batchSize": i64::MAX }, 0),
+        (doc! { "count": "c", "limit": i64::MIN }, 2),
+        (doc! { "find": "c", "projection": { "a": { "$slice": [i64::MIN, i64::MAX] } } }, 0),
+        (doc! { "find": "c", "filter": { "_id": { "$mod": [-1, i64::MIN] } } }, 0),
+        (projected(doc! { "$subtract": [date(i64::MIN), date(i64::MAX)] }), 0),
+        (projected(doc! { "$dateAdd": { "startDate": date(i64::MAX), "unit": "day", "amount": 1 } }), 5_166_406),
+        (projected(doc! { "$dateAdd": { "startDate": date(1), "unit": "millisecond", "amount": i64::MAX } }), 159),
+        (projected(doc! { "$dateTrunc": { "date": date(i64::MIN), "unit": "week" } }), 5_166_406),
+        (projected(doc! { "$dateTrunc": { "date": date(i64::MIN), "unit": "hour" } }), 5_439_000),
+        (projected(doc! { "$dateTrunc": { "date": date(0), "unit": "hour", "binSize": 1_i64 << 60 } }), 5_439_002),
+        (projected(doc! { "$dateTrunc": { "date": date(0), "unit": "year", "binSize": 1_000_000_000 } }), 5_976_500),
+        (projected(doc! { "$dateTrunc": { "date": date(0), "unit": "day", "binSize": i64::MAX } }), 5_439_006),
+        (projected(doc! { "$dateFromParts": { "year": 9999, "second": 1_i64 << 62 } }), 159),
+        (projected(doc! { "$dateToString": { "date": date(i64::MAX) } }), 18537),
+        (projected(doc! { "$abs": i64::MIN }), 28680),
+        (
+            doc! { "aggregate": "c", "cursor": {}, "pipeline": [
+                { "$skip": i64::MAX }, { "$limit": i64::MAX }, { "$skip": i64::MAX },
+            ] },
+            0,
+        ),
+    ];
+    for (command, expected) in cases {
+        let reply = run(&db, &command);
+        assert_eq!(code(&reply), expected, "{command}: {reply}");
+    }
+    assert_unchanged(&db);
+}
+
+#[test]
+fn paths_and_patterns_of_unusual_length_are_refused() {
+    let db = holding();
+    let path = |n: usize| vec!["a"; n].join(".");
+    let dollar = |n: usize| format!("${}", path(n));
+    let staged = |stage: Document| doc! { "aggregate": "c", "pipeline": [stage], "cursor": {} };
+    let many: Document = (0..33).map(|i| (format!("f{i}"), Bson::Int32(1))).collect();
+    // The longest that goes, how much longer, and the code for it.
+    let by_length: [(Length<'_>, usize, i32); 12] = [
+        (&|n| doc! { "find": "c", "filter": { path(n): 1 } }, 180, 5_729_100),
+        (&|n| doc! { "delete": "none", "deletes": [{ "q": { path(n): 1 }, "limit": 0 }] }, 180, 5_729_100),
+        (&|n| doc! { "find": "c", "projection": { path(n): 1 } }, 200, 15),
+        (&|n| doc! { "find": "c", "projection": { "a": { path(n): 1 } } }, 199, 15),
+        (&|n| doc! { "find": "c", "sort": { path(n): 1 } }, 200, 15),
+        (&|n| doc! { "distinct": "c", "key": path(n) }, 200, 15),
+        (&|n| projected(dollar(n)), 199, 15),
+        (&|n| staged(doc! { "$addFields": { path(n): "$none" } }), 200, 15),
+        (&|n| staged(doc! { "$group": { "_id": dollar(n) } }), 199, 15),
+        (
+            &|n| staged(doc! { "$lookup": { "from": "d", "localField": path(n), "foreignField": "a", "as": "x" } }),
+            200,
+            15,
+        ),
+        (&|n| doc! { "find": "c", "filter": { "a": { "$regex": ".".repeat(n) } } }, 32_763, 51091),
+        (&|n| doc! { "find": "c", "filter": { "a": { "$regex": "(".repeat(n) + &")".repeat(n) } } }, 240, 51091),
+    ];
+    for (command, longest, expected) in by_length {
+        let (fits, beyond) = (command(longest), command(longest + if longest == 240 { 60 } else { 1 }));
+        assert_eq!(first_code(&run(&db, &fits)), 0, "{longest}: {fits:.100?}");
+        assert_eq!(first_code(&run(&db, &beyond)), expected, "{longest}: {beyond:.100?}");
+    }
+    let reply = run(&db, &doc! { "createIndexes": "c", "indexes": [{ "key": many, "name": "many" }] });
+    assert_eq!(code(&reply), 13103);
+    assert_unchanged(&db);
+}
+
+#[test]
+fn patterns_that_explode_come_to_an_end() {
+    let db = holding();
+    run(&db, &doc! { "insert": "s", "documents": [{ "s": "x".repeat(100) }] });
+    for pattern in ["(x+x+)+y", "^(([a-z])+.)+[A-Z]([a-z])+$", "(x|(?1)x)+y", "((x*)*)*y"] {
+        for command in [
+            doc! { "find": "s", "filter": { "s": { "$regex": pattern } } },
+            doc! { "delete": "s", "deletes": [{ "q": { "s": { "$regex": pattern } }, "limit": 0 }] },
+            doc! { "aggregate": "s", "cursor": {}, "pipeline": [
+                { "$project": { "x": { "$regexFindAll": { "input": "$s", "regex": pattern } } } },
+            ] },
+        ] {
+            let reply = run(&db, &command);
+            assert!(first_code(&reply) == 0 || first_code(&reply) > 1, "{command}: {reply}");
+        }
+    }
+    assert_eq!(run(&db, &doc! { "count": "s" }).get_i32("n").ok(), Some(1));
+}

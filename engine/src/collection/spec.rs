@@ -12,6 +12,8 @@ use crate::command::args::to_integer;
 
 /// The most fields that an index key may have.
 const MAX_FIELDS: usize = 32;
+/// More fields than that.
+const TOO_MANY_FIELDS: i32 = 13_103;
 
 /// Options of MongoDB's text and geospatial indexes, which are known and refused.
 const UNSUPPORTED_OPTIONS: [&str; 10] = [
@@ -363,7 +365,7 @@ fn check_key(key: Doc<'_>) -> Result<()> {
         return Err(cannot("Index keys cannot be empty."));
     }
     if key.count() > MAX_FIELDS {
-        return Err(cannot(&format!("Index key pattern cannot have more than {MAX_FIELDS} fields")));
+        return Err(Error::new(TOO_MANY_FIELDS, format!("an index has at most {MAX_FIELDS} fields")));
     }
     if key.count() == 1 && key.first().is_some_and(|e| e.key == b"_id" && e.value().as_f64().is_some_and(|n| n < 0.0)) {
         return Err(Error::new(code::BAD_VALUE, "The field 'key' for an _id index must be {_id: 1}"));

@@ -40,6 +40,18 @@ const FIELDS: [&str; 13] = [
 /// The most stages of a pipeline.
 const MAX_STAGES: usize = 1_000;
 
+/// `maxTimeMS`, which this command reads more strictly than others.
+///
+/// # Errors
+/// 14 for what is no number, 51024 for a negative one, else as [`find::max_time_ms`].
+fn max_time_ms(args: &Args<'_>) -> Result<u64> {
+    args.count("maxTimeMS")?;
+    if args.get("maxTimeMS").is_some_and(|value| !value.kind().is_number()) {
+        return Ok(0);
+    }
+    find::max_time_ms(args)
+}
+
 /// A command's arguments.
 pub(super) struct Arguments<'a> {
     /// The collection; none for `{aggregate: 1}`.
@@ -67,7 +79,7 @@ impl<'a> Arguments<'a> {
             }
             _ => return Err(Error::new(code::TYPE_MISMATCH, "collection name has invalid type")),
         };
-        args.required("pipeline")?;
+        args.refuse_nulls(&["pipeline", "cursor", "allowDiskUse", "explain"])?;
         let pipeline = args.required_array("pipeline")?;
         if pipeline.iter().any(|e| e.kind != Kind::Document) {
             return Err(Error::new(code::TYPE_MISMATCH, "Each element of the 'pipeline' array must be an object"));
@@ -78,9 +90,9 @@ impl<'a> Arguments<'a> {
                 format!("Pipeline length must be no longer than {MAX_STAGES} stages"),
             ));
         }
-        let explained = args.flag("explain")?;
+        let explained = args.optional_flag("explain")?;
         let cursor = args.document("cursor")?;
-        if cursor.is_none() && needs_cursor && !explained {
+        if cursor.is_none() && needs_cursor && explained.is_none() {
             return Err(Error::new(
                 code::FAILED_TO_PARSE,
                 "The 'cursor' option is required, except for aggregate with the explain argument",
@@ -94,11 +106,17 @@ impl<'a> Arguments<'a> {
         question.hint = find::hint(&args)?;
         question.collation = args.document("collation")?;
         question.variables = args.document("let")?;
-        question.max_time_ms = find::max_time_ms(&args)?;
+        question.max_time_ms = max_time_ms(&args)?;
         find::check_read_concern(&args)?;
         args.flag("allowDiskUse")?;
         args.loose_flag("bypassDocumentValidation")?;
-        Ok(Arguments { collection, pipeline, question, batch_size: batch_size.unwrap_or(FIRST_BATCH), explained })
+        Ok(Arguments {
+            collection,
+            pipeline,
+            question,
+            batch_size: batch_size.unwrap_or(FIRST_BATCH),
+            explained: explained == Some(true),
+        })
     }
 }
 

@@ -144,6 +144,28 @@ impl<'a> Args<'a> {
         Ok(self.array(key)?.unwrap_or(bindery_document::doc::EMPTY))
     }
 
+    /// An optional array of documents; nulls in it are passed over, as the server does.
+    pub(crate) fn documents(&self, key: &str) -> Result<Option<Vec<Doc<'a>>>> {
+        let Some(list) = self.array(key)? else {
+            return Ok(None);
+        };
+        let mut documents = Vec::new();
+        for element in list {
+            match element.value() {
+                Value::Document(document) => documents.push(document),
+                Value::Null | Value::Undefined => {}
+                other => return Err(self.mismatch(key, other.kind(), "object")),
+            }
+        }
+        Ok(Some(documents))
+    }
+
+    /// A required array of documents, as [`Args::documents`].
+    pub(crate) fn required_documents(&self, key: &str) -> Result<Vec<Doc<'a>>> {
+        self.required_or_null(key)?;
+        Ok(self.documents(key)?.unwrap_or_default())
+    }
+
     /// An optional string.
     pub(crate) fn string(&self, key: &str) -> Result<Option<&'a str>> {
         match self.given(key) {

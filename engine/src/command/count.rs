@@ -49,6 +49,7 @@ pub(super) fn limit(args: &Args<'_>) -> Result<Option<u64>> {
     match args.get("limit") {
         None => Ok(None),
         Some(value) => match value.as_exact_i64() {
+            Some(i64::MIN) => Err(Error::new(code::BAD_VALUE, "limit value for count cannot be the least number")),
             Some(n) => Ok(Some(n.unsigned_abs()).filter(|&n| n > 0)),
             None if to_integer(&value).is_some() => {
                 Err(Error::new(code::FAILED_TO_PARSE, "limit value for count cannot be a fraction"))

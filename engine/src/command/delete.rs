@@ -1,6 +1,6 @@
 //! `delete`.
 
-use bindery_document::{Builder, Error, Result, Value, code};
+use bindery_document::{Builder, Error, Result, code};
 
 use super::args::Args;
 use super::statements::{WriteErrors, check_batch_size, is_ordered};
@@ -49,13 +49,10 @@ pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
 /// What is wrong with any of them, 16 for none or too many.
 pub(super) fn statements<'a>(args: &Args<'a>) -> Result<Vec<Statement<'a>>> {
     let variables = args.document("let")?;
-    let list = args.required_array("deletes")?;
-    check_batch_size(list.count())?;
+    let list = args.required_documents("deletes")?;
+    check_batch_size(list.len())?;
     let mut statements = Vec::new();
-    for element in list.iter() {
-        let Value::Document(statement) = element.value() else {
-            return Err(args.mismatch("deletes", element.kind, "object"));
-        };
+    for statement in list {
         let mut statement =
             parse(&Args::of_statement("delete.deletes", statement, &["q", "limit", "collation", "hint"])?)?;
         statement.question.variables = variables;

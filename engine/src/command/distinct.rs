@@ -51,6 +51,7 @@ pub(super) fn check_path(path: &str) -> Result<()> {
     if path.ends_with('.') {
         return Err(Error::new(40_353, "FieldPath must not end with a '.'."));
     }
+    bindery_query::expression::check_length(path.split('.').count())?;
     for part in path.split('.') {
         if part.starts_with('$') {
             return Err(Error::new(16_410, "FieldPath field names may not start with '$'."));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bindery_document::{Builder, Doc, Error, Result, Value, code};
+use bindery_document::{Builder, Doc, Error, Kind, Result, Value, code};
 
 use super::args::{Args, to_integer};
 use super::{Request, Target};
@@ -41,7 +41,7 @@ const FIELDS: [&str; 24] = [
 ];
 
 /// Fields that may not even be null.
-const NOT_NULL: [&str; 14] = [
+const NOT_NULL: [&str; 15] = [
     "filter",
     "sort",
     "projection",
@@ -56,6 +56,7 @@ const NOT_NULL: [&str; 14] = [
     "noCursorTimeout",
     "awaitData",
     "allowPartialResults",
+    "oplogReplay",
 ];
 
 /// The arguments of a `find`, read and checked; also what `explain` and views work from.
@@ -104,7 +105,7 @@ impl<'a> FindArgs<'a> {
         let single_batch = args.flag("singleBatch")?;
         let refused = |why: &str| Err(Error::new(code::BAD_VALUE, why));
         if await_data && !tailable {
-            return refused("Cannot set 'awaitData' without also setting 'tailable'");
+            return Err(Error::new(code::FAILED_TO_PARSE, "Cannot set 'awaitData' without also setting 'tailable'"));
         }
         if tailable && single_batch {
             return refused("cannot use tailable option with the 'singleBatch' option");
@@ -213,7 +214,7 @@ pub(super) fn hint<'a>(args: &Args<'a>) -> Result<Option<Value<'a>>> {
 pub(super) fn max_time_ms(args: &Args<'_>) -> Result<u64> {
     match args.get("maxTimeMS") {
         None => Ok(0),
-        Some(value) => match value.as_exact_i64() {
+        Some(value) => match whole_number(&value) {
             Some(ms) if (0..=i64::from(i32::MAX)).contains(&ms) => Ok(ms as u64),
             _ if to_integer(&value).is_none() => Err(Error::new(code::BAD_VALUE, "maxTimeMS must be a number")),
             _ => Err(Error::new(code::BAD_VALUE, "maxTimeMS must be a whole number between 0 and 2^31 - 1")),
@@ -221,16 +222,34 @@ pub(super) fn max_time_ms(args: &Args<'_>) -> Result<u64> {
     }
 }
 
+/// A number without a fraction; those of decimals are cut off, as the server does.
+fn whole_number(value: &Value<'_>) -> Option<i64> {
+    match value {
+        Value::Decimal128(_) => to_integer(value),
+        _ => value.as_exact_i64(),
+    }
+}
+
+/// Fields of a read concern.
+const CONCERN_FIELDS: [&str; 6] =
+    ["level", "afterClusterTime", "afterOpTime", "atClusterTime", "provenance", "allowTransactionTableSnapshot"];
+
 /// Every level reads the same on a single node; what is no level is refused.
 ///
 /// # Errors
-/// 9 for other words and types.
+/// 72 for unknown fields, 14 for a level that is no string, 9 for other words and types.
 pub(super) fn check_read_concern(args: &Args<'_>) -> Result<()> {
     let invalid = |why: &str| Err(Error::new(code::FAILED_TO_PARSE, why));
     match args.get("readConcern") {
         None => Ok(()),
         Some(Value::Document(concern)) => match concern.get("level") {
+            _ if concern.iter().any(|field| !CONCERN_FIELDS.contains(&field.key_str())) => {
+                Err(Error::new(code::INVALID_OPTIONS, "readConcern has a field that is not known"))
+            }
             None => Ok(()),
+            Some(level) if level.kind() != Kind::String => {
+                Err(Error::new(code::TYPE_MISMATCH, "readConcern.level must be a string"))
+            }
             Some(level) => match level.as_str() {
                 Some("local" | "available" | "majority" | "linearizable" | "snapshot") => Ok(()),
                 _ => invalid(

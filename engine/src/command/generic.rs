@@ -6,6 +6,7 @@
 use bindery_document::{Doc, Error, Result, Value, code};
 
 use super::args::{Args, to_integer};
+use super::find;
 
 /// Commands that run on the database `admin` only.
 const ADMIN_ONLY: [&str; 15] = [
@@ -88,7 +89,8 @@ const MAX_NODES: i64 = 50;
 /// # Errors
 /// 13 for a command of another database, 322 and 323 for another API than version 1 or commands outside of it,
 /// 4886600 for its parameters without a version, 20 for transactions, 72 for fields that do not go together
-/// or do not belong to the command, 9 and 2 for a write concern that cannot be met.
+/// or do not belong to the command, 9 and 2 for a write concern that cannot be met, 2 for a `maxTimeMS` that is no
+/// time (`aggregate` reads its own).
 pub(super) fn check(name: &str, database: &str, command: Doc<'_>) -> Result<()> {
     let args = Args { name: "command", doc: command };
     check_api(name, &args)?;
@@ -96,6 +98,9 @@ pub(super) fn check(name: &str, database: &str, command: Doc<'_>) -> Result<()> 
         return Err(Error::new(code::UNAUTHORIZED, format!("{name} may only be run against the admin database.")));
     }
     check_transaction(&args)?;
+    if name != "aggregate" {
+        find::max_time_ms(&args)?;
+    }
     if let Some(concern) = command.get("writeConcern") {
         let Value::Document(concern) = concern else {
             return Err(args.mismatch("writeConcern", concern.kind(), "object"));
@@ -167,8 +172,14 @@ fn check_write_concern(concern: Doc<'_>) -> Result<()> {
     if journal == Some(true) && fsync == Some(true) {
         return Err(Error::new(code::FAILED_TO_PARSE, "fsync and j options cannot be used together"));
     }
-    match args.given("w") {
+    if args.given("wtimeout").as_ref().and_then(to_integer).is_some_and(|ms| i32::try_from(ms).is_err()) {
+        return Err(Error::new(code::FAILED_TO_PARSE, "wtimeout must be a 32-bit number of milliseconds"));
+    }
+    match args.get("w") {
         None => Ok(()),
+        Some(Value::Null | Value::Undefined) => Err(Error::new(code::BAD_VALUE, "w must not be null")),
+        // Tags of members, of which there are none.
+        Some(Value::Document(tags)) if !tags.is_empty() => Ok(()),
         Some(Value::String(mode)) if mode.as_str() == "majority" => Ok(()),
         Some(Value::String(mode)) => Err(Error::new(
             code::BAD_VALUE,
@@ -177,7 +188,7 @@ fn check_write_concern(concern: Doc<'_>) -> Result<()> {
                 mode.as_str()
             ),
         )),
-        Some(value) => match to_integer(&value) {
+        Some(value) => match rounded(&value) {
             Some(0 | 1) => Ok(()),
             Some(2..=MAX_NODES) => Err(Error::new(code::BAD_VALUE, "cannot use 'w' > 1 when a host is not replicated")),
             Some(n) => Err(Error::new(
@@ -186,6 +197,14 @@ fn check_write_concern(concern: Doc<'_>) -> Result<()> {
             )),
             None => Err(Error::new(code::FAILED_TO_PARSE, "w has to be a number or a string")),
         },
+    }
+}
+
+/// As an integer: decimals are rounded, doubles are cut.
+fn rounded(value: &Value<'_>) -> Option<i64> {
+    match value {
+        Value::Decimal128(decimal) => Some(decimal.to_f64().round_ties_even() as i64),
+        other => to_integer(other),
     }
 }
 

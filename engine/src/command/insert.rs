@@ -22,13 +22,8 @@ pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
     let name = request.writable_name()?;
     let ordered = is_ordered(&args)?;
     let bypass = args.loose_flag("bypassDocumentValidation")?.unwrap_or(false);
-    let documents = args.required_array("documents")?;
-    check_batch_size(documents.count())?;
-    for element in documents.iter() {
-        if element.kind != Kind::Document {
-            return Err(args.mismatch("documents", element.kind, "object"));
-        }
-    }
+    let documents = args.required_documents("documents")?;
+    check_batch_size(documents.len())?;
 
     let mut errors = WriteErrors::default();
     let mut inserted = 0;
@@ -42,8 +37,7 @@ pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
         _ => None,
     };
     let is_series = series.is_some();
-    let mut prepared = documents.iter().enumerate().map(|(position, element)| {
-        let document = Doc::from_stored(element.bytes);
+    let mut prepared = documents.iter().enumerate().map(|(position, &document)| {
         let outcome = match &series {
             Some((series, bucket)) => series.prepare(bucket, document).map(|made| Cow::Owned(made.into_bytes())),
             None => prepare(request.server, document),
@@ -92,7 +86,7 @@ pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
     }
     if is_series && ordered {
         // The server counts what it does not store, too.
-        inserted = i32::try_from(documents.count()).unwrap_or(i32::MAX);
+        inserted = i32::try_from(documents.len()).unwrap_or(i32::MAX);
     }
     let mut reply = Builder::new();
     reply.append("n", inserted);

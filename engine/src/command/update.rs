@@ -95,13 +95,10 @@ pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
 /// What is wrong with any of them, 16 for none or too many.
 pub(super) fn statements<'a>(args: &Args<'a>) -> Result<Vec<Statement<'a>>> {
     let variables = args.document("let")?;
-    let list = args.required_array("updates")?;
-    check_batch_size(list.count())?;
+    let list = args.required_documents("updates")?;
+    check_batch_size(list.len())?;
     let mut statements = Vec::new();
-    for element in list.iter() {
-        let Value::Document(statement) = element.value() else {
-            return Err(args.mismatch("updates", element.kind, "object"));
-        };
+    for statement in list {
         let mut statement = parse(&Args::of_statement("update.updates", statement, &STATEMENT_FIELDS)?)?;
         statement.question.variables = variables;
         if let Value::Array(pipeline) = statement.update {
@@ -132,14 +129,7 @@ fn parse<'a>(args: &Args<'a>) -> Result<Statement<'a>> {
 
 /// The documents of `arrayFilters`.
 pub(super) fn array_filters<'a>(args: &Args<'a>) -> Result<Vec<Doc<'a>>> {
-    let mut filters = Vec::new();
-    for element in args.array("arrayFilters")?.into_iter().flatten() {
-        match element.value() {
-            Value::Document(filter) => filters.push(filter),
-            _ => return Err(args.mismatch("arrayFilters", element.kind, "object")),
-        }
-    }
-    Ok(filters)
+    Ok(args.documents("arrayFilters")?.unwrap_or_default())
 }
 
 fn update_statement(

@@ -80,13 +80,14 @@ impl Spec {
         for element in document {
             let (name, value) = (element.key_str(), element.value());
             match name {
+                "locale" if matches!(value, Value::Null | Value::Undefined) => {}
                 "locale" => locale = Some(text(name, value)?),
+                "backwards" => backwards = Some(flag(name, value)?),
                 _ if matches!(value, Value::Null | Value::Undefined) && is_field(name) => {}
                 "strength" => spec.strength = strength(value)?,
                 "caseLevel" => spec.case_level = flag(name, value)?,
                 "numericOrdering" => spec.numeric_ordering = flag(name, value)?,
                 "normalization" => spec.normalization = flag(name, value)?,
-                "backwards" => backwards = Some(flag(name, value)?),
                 "version" => version = Some(text(name, value)?),
                 "caseFirst" => {
                     spec.case_first = Some(match text(name, value)? {

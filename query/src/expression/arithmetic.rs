@@ -99,10 +99,8 @@ fn subtract<'a>(_: &Scope<'a>, left: Val<'a>, right: Val<'a>) -> Result<Val<'a>>
     let (a, b) = (left.or_null(), right.or_null());
     match (a, b) {
         (Value::DateTime(x), Value::DateTime(y)) => {
-            return match x.checked_sub(y) {
-                Some(ms) => Ok(Val::Value(Value::Int64(ms))),
-                None => fail(code::OVERFLOW, "the time between the dates overflows"),
-            };
+            // Dates too far apart wrap around, as they do in MongoDB.
+            return Ok(Val::Value(Value::Int64(x.wrapping_sub(y))));
         }
         (Value::DateTime(x), _) => {
             if let Some(number) = Number::of(&b) {
@@ -133,7 +131,7 @@ fn subtract_from_date<'a>(ms: i64, number: Number) -> Result<Val<'a>> {
         return fail(31109, "cannot coerce the number to a long: out of range");
     };
     if amount == i64::MIN {
-        return fail(159, "cannot negate the least number of milliseconds");
+        return fail(code::DURATION_OVERFLOW, "cannot negate the least number of milliseconds");
     }
     match ms.checked_sub(amount) {
         Some(ms) => Ok(Val::Value(Value::DateTime(ms))),

@@ -2,6 +2,7 @@
 
 use bindery_document::{Builder, Doc, Kind, Result, Value};
 
+use super::limits::check_value_bytes;
 use super::registry::{Arity, Entry, Folding};
 use super::{Node, Scope, Val, array_items, fail, type_name};
 
@@ -94,6 +95,7 @@ fn concat_arrays<'a>(scope: &Scope<'a>, operands: &'a [Node]) -> Result<Val<'a>>
         for item in items {
             builder.append_index(length, item.value());
             length += 1;
+            check_value_bytes(builder.len())?;
         }
     }
     Ok(Val::Array(builder.finish()))

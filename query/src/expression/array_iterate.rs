@@ -4,7 +4,7 @@ use bindery_document::{Builder, Result, Value};
 
 use super::field_path::check_variable_name;
 use super::registry::Entry;
-use super::{Node, Operator, ParseContext, Scope, Val, array_items, fail, parse, type_name};
+use super::{Node, Operator, ParseContext, Scope, Val, array_items, fail, limits, parse, type_name};
 
 pub(super) const OPERATORS: &[Entry] =
     &[Entry::parsed("$map", parse_map), Entry::parsed("$filter", parse_filter), Entry::parsed("$reduce", parse_reduce)];
@@ -68,6 +68,7 @@ impl Operator for Map {
             if !self.each.append_to(key, &scope.inside(&frame), &mut builder)? {
                 builder.append(key, Value::Null);
             }
+            limits::check_value_bytes(builder.len())?;
         }
         Ok(Val::Array(builder.finish()))
     }
@@ -161,6 +162,9 @@ impl Operator for Filter {
     }
 }
 
+/// Each step of `$reduce` may add as many levels as an expression can be deep; few steps stay harmless.
+const NESTING_CHECKED_EVERY: usize = 8;
+
 #[derive(Debug)]
 struct Reduce {
     input: Node,
@@ -206,10 +210,13 @@ impl Operator for Reduce {
             return fail(40080, format!("$reduce's input must be an array, not {}", type_name(&input)));
         };
         let mut value = self.initial.evaluate(scope)?;
-        for item in items {
+        for (number, item) in items.iter().enumerate() {
             let values = [Some(item.value()), value.get()];
             let frame = scope.bind(&values);
             value = self.combine.evaluate(&scope.inside(&frame))?.detach();
+            if number % NESTING_CHECKED_EVERY == NESTING_CHECKED_EVERY - 1 {
+                limits::check_nesting(&value)?;
+            }
         }
         Ok(value)
     }

@@ -102,12 +102,28 @@ fn walk_items(items: Doc<'_>, names: &[Box<str>], builder: &mut Builder, length:
     }
 }
 
+/// The most names that a path may have, as MongoDB 6.0.5 was seen to allow; one less where an expression reads
+/// it, because the variable counts.
+const MAX_NAMES: usize = 200;
+
+/// Checks the number of names in a path.
+///
+/// # Errors
+/// [`code::OVERFLOW`] for more than 200.
+pub fn check_length(names: usize) -> Result<()> {
+    if names > MAX_NAMES {
+        return Err(Error::new(code::OVERFLOW, format!("a field path has at most {MAX_NAMES} names, not {names}")));
+    }
+    Ok(())
+}
+
 /// Splits and checks the text of a path (without its dollar).
 ///
 /// # Errors
 /// 40353 for a closing dot, 15998 for an empty name, 16410 for a name with a dollar in front, 16411 for a
-/// zero byte.
+/// zero byte; as [`check_length`].
 pub(crate) fn split_path(path: &str) -> Result<Box<[Box<str>]>> {
+    check_length(path.split('.').count())?;
     if path.ends_with('.') {
         return Err(Error::new(40353, format!("a field path must not end with a dot: '{path}'")));
     }

@@ -33,6 +33,7 @@ pub(crate) mod decimal;
 mod dependencies;
 pub(crate) mod field_path;
 mod fold;
+pub(crate) mod limits;
 mod literal;
 pub(crate) mod measure;
 pub(crate) mod number;
@@ -58,7 +59,7 @@ use bindery_document::{Builder, Doc, Error, FieldSet, OwnedValue, Result, Value}
 
 pub use comparison::{Comparison, Condition};
 pub use dependencies::Dependencies;
-pub use field_path::check_variable_name;
+pub use field_path::{check_length, check_variable_name};
 pub use parse::ParseContext;
 pub(crate) use parse::check_field_name;
 pub use scope::{Scope, StringOrder};
@@ -274,6 +275,7 @@ impl Node {
 fn append_fields(fields: &[(Box<str>, Node)], scope: &Scope<'_>, builder: &mut Builder) -> Result<()> {
     for (name, value) in fields {
         value.append_to(name.as_bytes(), scope, builder)?;
+        limits::check_value_bytes(builder.len())?;
     }
     Ok(())
 }
@@ -285,6 +287,7 @@ fn append_items(items: &[Node], scope: &Scope<'_>, builder: &mut Builder) -> Res
         if !item.append_to(key, scope, builder)? {
             builder.append(key, Value::Null);
         }
+        limits::check_value_bytes(builder.len())?;
     }
     Ok(())
 }

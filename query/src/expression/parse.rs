@@ -3,10 +3,15 @@
 use bindery_document::{Doc, Error, OwnedValue, Result, Value, code};
 
 use super::Node;
-use super::field_path::{Base, FieldPath, check_name, check_variable_use, split_path};
+use super::field_path::{Base, FieldPath, check_length, check_name, check_variable_use, split_path};
 use super::ported;
 use super::registry::{self, Arity, Entry, Function, Named};
 use super::scope::Address;
+
+/// Stored documents have room for this many more levels before they are nested too deeply to be given out.
+const MAX_ADDED_NESTING: usize = 20;
+/// The most pipelines that one may lie in.
+const MAX_OUTER_PIPELINES: usize = 20;
 
 /// What is known while an expression is compiled: the variables in scope and the constants of the command.
 #[derive(Clone, Debug, Default)]
@@ -16,6 +21,10 @@ pub struct ParseContext {
     frames: Vec<Vec<String>>,
     folding_deferred: bool,
     met_unported: bool,
+    /// How many pipelines the one that is compiled lies in.
+    outer_pipelines: usize,
+    /// How many levels the stages since the last check may have added to documents.
+    added_nesting: usize,
 }
 
 impl ParseContext {
@@ -62,6 +71,37 @@ impl ParseContext {
 
     pub(super) fn is_folding_deferred(&self) -> bool {
         self.folding_deferred
+    }
+
+    /// Parses what `body` asks for as the part of a pipeline that lies in another one.
+    ///
+    /// # Errors
+    /// [`code::MAX_SUB_PIPELINE_DEPTH_EXCEEDED`] more than 20 levels down; those of the body.
+    pub(crate) fn inside_pipeline<T>(
+        context: &mut crate::filter::ParseContext,
+        body: impl FnOnce(&mut crate::filter::ParseContext) -> Result<T>,
+    ) -> Result<T> {
+        if context.expressions.outer_pipelines >= MAX_OUTER_PIPELINES {
+            let message = format!("pipelines may lie in each other {MAX_OUTER_PIPELINES} levels deep");
+            return Err(Error::new(code::MAX_SUB_PIPELINE_DEPTH_EXCEEDED, message));
+        }
+        context.expressions.outer_pipelines += 1;
+        let result = body(context);
+        context.expressions.outer_pipelines -= 1;
+        result
+    }
+
+    /// Notes a stage that builds documents by this specification; whether it is to check how deeply they are
+    /// nested, because it and those before it may have added many levels.
+    pub(crate) fn must_check_nesting(&mut self, spec: Doc<'_>) -> bool {
+        const REPEATED: &[u8] = b"$reduce";
+        self.added_nesting += 1 + bindery_document::validate::depth(spec);
+        let repeats = || spec.as_bytes().windows(REPEATED.len()).any(|bytes| bytes == REPEATED);
+        let must_check = self.added_nesting > MAX_ADDED_NESTING || repeats();
+        if must_check {
+            self.added_nesting = 0;
+        }
+        must_check
     }
 
     /// The number of parameters defined.
@@ -134,7 +174,7 @@ fn parse_path(text: &str, ctx: &ParseContext) -> Result<Node> {
         return Err(Error::new(16872, "'$' by itself is not a field path"));
     }
     let Some(variable) = path.strip_prefix('$') else {
-        return ctx.resolve("CURRENT", split_path(path)?);
+        return ctx.resolve("CURRENT", split_below_variable(path)?);
     };
     let (name, rest) = match variable.split_once('.') {
         Some((name, rest)) => (name, Some(rest)),
@@ -145,9 +185,14 @@ fn parse_path(text: &str, ctx: &ParseContext) -> Result<Node> {
         None => Box::default(),
         // An empty rest is a path that ends in a dot.
         Some("") => return Err(Error::new(40353, "a field path must not end with a dot")),
-        Some(rest) => split_path(rest)?,
+        Some(rest) => split_below_variable(rest)?,
     };
     ctx.resolve(name, names)
+}
+
+fn split_below_variable(path: &str) -> Result<Box<[Box<str>]>> {
+    check_length(1 + path.split('.').count())?;
+    split_path(path)
 }
 
 /// An operator (`{$op: ..}`) or a document to build (`{a: .., b: ..}`).

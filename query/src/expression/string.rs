@@ -3,6 +3,7 @@
 use bindery_document::{Builder, Result, Text, Value, validate};
 
 use super::array::bound;
+use super::limits::check_text_bytes;
 use super::registry::{Arity, Entry, Field, Folding, Named};
 use super::text::coerce;
 use super::{Node, Scope, Val, fail, type_name};
@@ -47,17 +48,22 @@ fn concat<'a>(scope: &Scope<'a>, operands: &'a [Node]) -> Result<Val<'a>> {
             return Ok(Val::NULL);
         }
         match string_of(&value) {
-            Some(bytes) => joined.extend_from_slice(bytes),
+            Some(bytes) => {
+                joined.extend_from_slice(bytes);
+                check_text_bytes(joined.len())?;
+            }
             None => return fail(16702, format!("$concat takes strings, not {}", type_name(&value))),
         }
     }
-    if joined.len() >= validate::MAX_DOCUMENT_BYTES {
-        return fail(
-            16493,
-            format!("$concat would make a string of {} bytes, which no document can hold", joined.len()),
-        );
+    made_text("$concat", joined)
+}
+
+/// A text that may have become longer than its parts.
+fn made_text(name: &str, text: Vec<u8>) -> Result<Val<'static>> {
+    if text.len() >= validate::MAX_DOCUMENT_BYTES {
+        return fail(16493, format!("{name} would make a string of {} bytes, which no document can hold", text.len()));
     }
-    Ok(text_of(joined))
+    Ok(text_of(text))
 }
 
 /// Only ASCII letters have another case here.
@@ -326,6 +332,7 @@ fn replace<'a>(name: &str, scope: &Scope<'a>, operands: &'a [Option<Node>], all:
     while let Some(at) = find(rest, needle) {
         result.extend_from_slice(&rest[..at]);
         result.extend_from_slice(replacement);
+        check_text_bytes(result.len())?;
         rest = &rest[at + needle.len()..];
         if needle.is_empty() {
             // The empty string is found before every byte and at the end.
@@ -342,5 +349,5 @@ fn replace<'a>(name: &str, scope: &Scope<'a>, operands: &'a [Option<Node>], all:
         }
     }
     result.extend_from_slice(rest);
-    Ok(text_of(result))
+    made_text(name, result)
 }

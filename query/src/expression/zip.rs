@@ -76,6 +76,7 @@ impl Operator for Zip {
             for (index, column) in columns.iter().enumerate() {
                 let default = || defaults.get(index).map_or(Value::Null, Val::or_null);
                 builder.append_index(index, column.get(row).copied().unwrap_or_else(default));
+                super::limits::check_value_bytes(builder.len())?;
             }
             builder.close(open);
         }

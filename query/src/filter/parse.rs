@@ -71,6 +71,11 @@ impl<'c> Place<'c> {
     }
 }
 
+/// The most names of a path in a condition, as MongoDB 6.0.5 was seen to allow.
+const MAX_NAMES: usize = 180;
+/// A path of more names.
+const PATH_TOO_LONG: i32 = 5_729_100;
+
 fn bad_value(message: impl Into<String>) -> Error {
     Error::new(code::BAD_VALUE, message)
 }
@@ -91,6 +96,9 @@ pub(super) fn document(query: Doc<'_>, place: Place<'_>) -> Result<Filter> {
 /// A condition on a field.
 fn field(element: Element<'_>, place: Place<'_>, filters: &mut Vec<Filter>) -> Result<()> {
     let path = Path::parse(element.key_str());
+    if path.components().len() > MAX_NAMES {
+        return Err(Error::new(PATH_TOO_LONG, format!("a path has at most {MAX_NAMES} names: '{}'", path.as_str())));
+    }
     let value = element.value();
     if let Some(conditions) = operator_document(&value, false) {
         filters.append(&mut operators(&path, conditions, place)?);

@@ -1,7 +1,6 @@
 //! `$densify`: documents for the values that are missing in a sequence of numbers or dates.
 
 use std::cmp::Ordering;
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bindery_document::{Doc, DocBuf, Error, OwnedValue, Result, Value, code, doc};
@@ -32,6 +31,11 @@ enum Bounds {
     /// From a value to below another one.
     Explicit(OwnedValue, OwnedValue),
 }
+
+/// The most documents that the stage makes, MongoDB's `internalQueryMaxAllowedDensifyDocs`.
+const MAX_GENERATED: usize = 500_000;
+/// More documents than that.
+const TOO_MANY_GENERATED: i32 = 5_897_900;
 
 fn fail<T>(code: i32, message: &str) -> Result<T> {
     Err(Error::new(code, format!("$densify: {message}")))
@@ -167,7 +171,8 @@ impl Densify {
             rows: Vec::new().into_iter(),
             sequences: Vec::new(),
             range: None,
-            ready: VecDeque::new(),
+            pending: None,
+            generated: 0,
             finished: None,
             current: None,
         })
@@ -233,7 +238,10 @@ struct DensifyStream {
     sequences: Vec<Sequence>,
     /// The least and the greatest value of all.
     range: Option<(OwnedValue, OwnedValue)>,
-    ready: VecDeque<DocBuf>,
+    /// A row whose gap is being filled, and its sequence.
+    pending: Option<(usize, Row)>,
+    /// How many documents were made.
+    generated: usize,
     /// The sequence whose end is worked on, once all documents were read.
     finished: Option<usize>,
     current: Option<DocBuf>,
@@ -295,14 +303,14 @@ impl DensifyStream {
         }
     }
 
+    /// Looks up where a row's sequence has come to, and leaves the row to [`DensifyStream::before`].
     fn take(&mut self, row: Row) -> Result<()> {
-        let Some(position) = row.position else {
-            self.ready.push_back(row.document);
+        let Some(position) = &row.position else {
+            self.current = Some(row.document);
             return Ok(());
         };
         self.stage.check_position(&position.value())?;
         let env = self.env.clone();
-        let scope = env.scope(doc::EMPTY);
         let same = |sequence: &Sequence| Densify::compare_partitions(&sequence.partition, &row.partition, &env).is_eq();
         let place = match self.sequences.iter().position(same) {
             Some(place) => place,
@@ -316,23 +324,37 @@ impl DensifyStream {
                 self.sequences.len() - 1
             }
         };
-        while let Some(sequence) = self.sequences.get(place) {
+        self.pending = Some((place, row));
+        Ok(())
+    }
+
+    /// The next document of the gap before a row of the input, or the row itself once the gap is filled.
+    fn before(&mut self, place: usize, row: Row) -> Result<DocBuf> {
+        let env = self.env.clone();
+        let scope = env.scope(doc::EMPTY);
+        if let (Some(sequence), Some(position)) = (self.sequences.get(place), &row.position) {
             let next = sequence.next.clone();
             match scope.compare(&next.value(), &position.value()) {
                 Ordering::Less if self.is_wanted(&next.value()) => {
-                    let made = self.stage.generate(&row.partition, &next.value())?;
-                    self.ready.push_back(made);
+                    let made = self.generate(&row.partition, &next.value())?;
                     self.move_on(place, &next.value())?;
+                    self.pending = Some((place, row));
+                    return Ok(made);
                 }
-                Ordering::Equal => {
-                    self.move_on(place, &position.value())?;
-                    break;
-                }
-                _ => break,
+                Ordering::Equal => self.move_on(place, &position.value())?,
+                _ => {}
             }
         }
-        self.ready.push_back(row.document);
-        Ok(())
+        Ok(row.document)
+    }
+
+    fn generate(&mut self, partition: &[OwnedValue], value: &Value<'_>) -> Result<DocBuf> {
+        self.generated += 1;
+        if self.generated > MAX_GENERATED {
+            return fail(TOO_MANY_GENERATED, &format!("it makes at most {MAX_GENERATED} documents"));
+        }
+        self.env.check_interrupt()?;
+        self.stage.generate(partition, value)
     }
 
     fn move_on(&mut self, place: usize, from: &Value<'_>) -> Result<()> {
@@ -340,7 +362,7 @@ impl DensifyStream {
         if let Some(sequence) = self.sequences.get_mut(place) {
             sequence.next = next;
         }
-        self.env.check_memory("$densify", self.ready.iter().map(|d| d.as_bytes().len()).sum())
+        Ok(())
     }
 
     /// Makes the next document behind the last one of a sequence.
@@ -353,8 +375,7 @@ impl DensifyStream {
             let next = sequence.next.clone();
             if self.is_wanted(&next.value()) {
                 let partition = sequence.partition.clone();
-                let made = self.stage.generate(&partition, &next.value())?;
-                self.ready.push_back(made);
+                self.current = Some(self.generate(&partition, &next.value())?);
                 self.move_on(place, &next.value())?;
                 self.finished = Some(place);
                 return Ok(true);
@@ -371,20 +392,17 @@ impl Stream for DensifyStream {
         if let Some(input) = self.input.take() {
             self.fill(input)?;
         }
-        loop {
-            self.current = self.ready.pop_front();
-            if self.current.is_some() {
-                return Ok(true);
-            }
-            match self.rows.next() {
-                Some(row) => self.take(row)?,
-                None => {
-                    if !self.finish()? {
-                        return Ok(false);
-                    }
-                }
+        self.current = None;
+        while self.current.is_none() {
+            match self.pending.take() {
+                Some((place, row)) => self.current = Some(self.before(place, row)?),
+                None => match self.rows.next() {
+                    Some(row) => self.take(row)?,
+                    None => return self.finish(),
+                },
             }
         }
+        Ok(true)
     }
 
     fn current(&self) -> Doc<'_> {

@@ -9,6 +9,7 @@ use super::{
     limit, lookup, merge, out, project, redact, replace_root, sample, set_window_fields, sort, sort_by_count,
     union_with, unwind,
 };
+use crate::expression;
 use crate::filter::ParseContext;
 
 /// Where a pipeline stands.
@@ -28,6 +29,15 @@ pub(super) enum Place {
 const MAX_STAGES: usize = 1000;
 
 pub(super) fn parse(stages: Doc<'_>, context: &mut ParseContext, place: Place) -> Result<Pipeline> {
+    match place {
+        Place::Top => parse_stages(stages, context, place),
+        Place::Facet | Place::Lookup | Place::Union => {
+            expression::ParseContext::inside_pipeline(context, |context| parse_stages(stages, context, place))
+        }
+    }
+}
+
+fn parse_stages(stages: Doc<'_>, context: &mut ParseContext, place: Place) -> Result<Pipeline> {
     let n_stages = stages.count();
     if n_stages > MAX_STAGES {
         return Err(Error::new(

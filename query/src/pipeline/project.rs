@@ -6,6 +6,7 @@ use bindery_document::doc::EMPTY;
 use bindery_document::{Builder, Doc, DocBuf, Error, Result, Value};
 
 use super::{Environment, Sink, Stream};
+use crate::expression::limits::check_given_nesting;
 use crate::filter::ParseContext;
 use crate::projection::{Input, Language, Metadata, Projection, Slotted};
 
@@ -18,6 +19,19 @@ pub struct Project {
     pub projection: Projection,
     /// The stage's argument, as `explain` shows it.
     pub(super) written: DocBuf,
+    /// Whether the documents made may be nested too deeply.
+    must_check_nesting: bool,
+}
+
+impl Project {
+    /// Checks a document that the stage has made.
+    fn check(&self, made: Doc<'_>) -> Result<()> {
+        super::check_size(made.as_bytes().len())?;
+        if self.must_check_nesting {
+            check_given_nesting(made)?;
+        }
+        Ok(())
+    }
 }
 
 /// Parses `$project`.
@@ -29,10 +43,11 @@ pub(super) fn parse_project(argument: Value<'_>, context: &mut ParseContext) -> 
         return Err(Error::new(15969, "$project takes a document"));
     };
     let collation = context.collation.clone();
+    let must_check_nesting = context.expressions.must_check_nesting(spec);
     context.expressions.defer_folding(true);
     let projection = Projection::parse(spec, Language::Aggregate, collation.as_ref(), &mut context.expressions);
     context.expressions.defer_folding(false);
-    Ok(Project { name: "$project", projection: projection?, written: DocBuf::from(spec) })
+    Ok(Project { name: "$project", projection: projection?, written: DocBuf::from(spec), must_check_nesting })
 }
 
 /// Parses `$addFields` or `$set`.
@@ -43,10 +58,11 @@ pub(super) fn parse_add_fields(name: &'static str, argument: Value<'_>, context:
     let Value::Document(spec) = argument else {
         return Err(Error::new(40272, format!("{name} takes a document, not {}", argument.kind().alias())));
     };
+    let must_check_nesting = context.expressions.must_check_nesting(spec);
     context.expressions.defer_folding(true);
     let projection = Projection::parse_added_fields(spec, &mut context.expressions);
     context.expressions.defer_folding(false);
-    Ok(Project { name, projection: projection?, written: DocBuf::from(spec) })
+    Ok(Project { name, projection: projection?, written: DocBuf::from(spec), must_check_nesting })
 }
 
 /// Parses `$unset`: a path or an array of paths.
@@ -77,7 +93,7 @@ pub(super) fn parse_unset(argument: Value<'_>) -> Result<Project> {
         path => path.as_str().into_iter().for_each(|path| written.append(path, false)),
     }
     written.append("_id", true);
-    Ok(Project { name: "$unset", projection, written: written.finish() })
+    Ok(Project { name: "$unset", projection, written: written.finish(), must_check_nesting: false })
 }
 
 /// Projections that follow each other directly. A field that one removes and another, or a later stage, sets again comes
@@ -129,12 +145,12 @@ impl Current {
             self.slotted.replace_slotted(document, metadata.slotted);
             for stage in stages {
                 self.slotted.project(&stage.projection, &Input { scope, position: None, metadata })?;
-                super::check_size(self.slotted.doc().as_bytes().len())?;
+                stage.check(self.slotted.doc())?;
             }
         } else {
             for stage in stages {
                 stage.projection.apply(&Input { scope, position: None, metadata }, &mut self.plain)?;
-                super::check_size(self.plain.len())?;
+                stage.check(Doc::from_stored(&self.plain))?;
             }
         }
         Ok(())

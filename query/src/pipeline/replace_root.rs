@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bindery_document::{Doc, DocBuf, Error, Result, Value};
 
 use super::{Environment, Stream};
+use crate::expression::limits::check_given_nesting;
 use crate::expression::{Expression, Scope};
 use crate::filter::ParseContext;
 
@@ -13,6 +14,8 @@ use crate::filter::ParseContext;
 pub struct ReplaceRoot {
     /// What gives the new document.
     pub root: Expression,
+    /// Whether the documents made may be nested too deeply.
+    must_check_nesting: bool,
 }
 
 /// Parses `$replaceRoot`.
@@ -37,7 +40,8 @@ pub(super) fn parse_replace_root(argument: Value<'_>, context: &mut ParseContext
 /// # Errors
 /// Those of expressions.
 pub(super) fn parse_replace_with(argument: Value<'_>, context: &mut ParseContext) -> Result<ReplaceRoot> {
-    Ok(ReplaceRoot { root: Expression::parse_unfolded(argument, &mut context.expressions)? })
+    let must_check_nesting = argument.as_document().is_some_and(|spec| context.expressions.must_check_nesting(spec));
+    Ok(ReplaceRoot { must_check_nesting, root: Expression::parse_unfolded(argument, &mut context.expressions)? })
 }
 
 struct ReplaceRootStream {
@@ -55,7 +59,13 @@ impl ReplaceRoot {
     pub(crate) fn new_root(&self, scope: &Scope<'_>) -> Result<DocBuf> {
         let root = self.root.evaluate(scope)?;
         match root.get() {
-            Some(Value::Document(document)) => Ok(DocBuf::from(document)),
+            Some(Value::Document(document)) => {
+                if self.must_check_nesting {
+                    check_given_nesting(document)?;
+                }
+                super::check_size(document.as_bytes().len())?;
+                Ok(DocBuf::from(document))
+            }
             other => {
                 let found = other.map_or("missing", |value| value.kind().alias());
                 Err(Error::new(40228, format!("the new root must be a document, but it is {found}")))

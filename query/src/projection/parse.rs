@@ -10,7 +10,7 @@ use super::elem_match::ElemMatch;
 use super::slice::Slice;
 use super::{Child, Language, Meta, Node, Projection, Rest};
 use crate::collation::Collation;
-use crate::expression::{self, Expression};
+use crate::expression::{self, Expression, check_length};
 
 /// MongoDB's codes for malformed projections.
 mod wrong {
@@ -140,6 +140,7 @@ impl Parser<'_> {
             check_path(path)?;
             let above = prefix.len();
             prefix.extend(path.split('.'));
+            check_length(prefix.len())?;
             self.field(element, prefix)?;
             prefix.truncate(above);
         }
@@ -367,6 +368,7 @@ fn check_path(path: &str) -> Result<()> {
     if path.ends_with('.') {
         return fault(wrong::TRAILING_DOT, "ends with a dot");
     }
+    check_length(path.split('.').count())?;
     for name in path.split('.') {
         if name.is_empty() {
             return fault(wrong::EMPTY_NAME, "has an empty name in it");

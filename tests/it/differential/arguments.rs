@@ -57,8 +57,12 @@ fn differential_arguments() {
                 });
                 compared += 1;
                 let [(expected, their_reply), (answered, our_reply)] = &answers;
-                if changes_something(&command) && (has_worked(their_reply) || has_worked(our_reply)) {
-                    set_up(&mut theirs, &mut ours);
+                if has_worked(their_reply) || has_worked(our_reply) {
+                    match changes(&command) {
+                        Changes::Nothing => {}
+                        Changes::Documents => fill(&mut theirs, &mut ours),
+                        Changes::Collections => set_up(&mut theirs, &mut ours),
+                    }
                 }
                 if expected != answered && !APART.iter().any(|(place, _)| *place == show(path)) {
                     let pair = (*expected, *answered);
@@ -71,7 +75,11 @@ fn differential_arguments() {
             for ((expected, answered), labels) in found {
                 differing += labels.len();
                 let head: String = line.chars().take(150).collect();
-                say(&format!("{expected} from MongoDB, {answered} here: {} = {}\n    {head}\n", show(path), labels.join(" | ")));
+                say(&format!(
+                    "{expected} from MongoDB, {answered} here: {} = {}\n    {head}\n",
+                    show(path),
+                    labels.join(" | ")
+                ));
             }
         }
     }
@@ -156,19 +164,27 @@ fn set_up(theirs: &mut Mongod, ours: &mut bindery::Database) {
             index(doc! { "a": 1 }, "a_1"),
             { "key": { "d": 1 }, "name": "d_1", "expireAfterSeconds": 2_000_000_000 },
         ] },
-        doc! { "insert": "c", "documents": [
-            { "_id": 1, "a": 1, "b": "x", "t": [1, 2], "s": [{ "k": 2 }, { "k": 1 }], "d": DateTime::from_millis(1_577_836_800_000) },
-            { "_id": 2, "a": 2, "b": "y", "t": [], "o": { "p": 1 } },
-        ] },
         doc! { "insert": "d", "documents": [{ "_id": 1, "a": 1, "b": 1 }, { "_id": 2, "a": 2, "b": 1 }] },
         doc! { "create": "v", "viewOn": "c", "pipeline": [{ "$match": { "a": 1 } }] },
         doc! { "create": "k", "capped": true, "size": 4096 },
     ];
-    for command in commands {
-        for server in [&mut *theirs as &mut dyn Server, &mut *ours] {
-            let reply = server.run(DATABASE, &raw(&command));
-            assert_eq!(code(&reply), 0, "{command}: {reply:?}");
-        }
+    commands.iter().for_each(|command| run_on_both(theirs, ours, command));
+    fill(theirs, ours);
+}
+
+/// Puts the documents into the collection that the commands are about, and nothing else.
+fn fill(theirs: &mut Mongod, ours: &mut bindery::Database) {
+    run_on_both(theirs, ours, &doc! { "delete": "c", "deletes": [{ "q": {}, "limit": 0 }] });
+    let day = DateTime::from_millis(1_577_836_800_000);
+    let first = doc! { "_id": 1, "a": 1, "b": "x", "t": [1, 2], "s": [{ "k": 2 }, { "k": 1 }], "d": day };
+    let second = doc! { "_id": 2, "a": 2, "b": "y", "t": [], "o": { "p": 1 } };
+    run_on_both(theirs, ours, &doc! { "insert": "c", "documents": [first, second] });
+}
+
+fn run_on_both(theirs: &mut Mongod, ours: &mut bindery::Database, command: &Document) {
+    for server in [theirs as &mut dyn Server, ours] {
+        let reply = server.run(DATABASE, &raw(command));
+        assert_eq!(code(&reply), 0, "{command}: {reply:?}");
     }
 }
 
@@ -274,15 +290,27 @@ fn has_worked(reply: &RawDocument) -> bool {
     number(reply, "ok") == Some(1)
 }
 
-fn changes_something(command: &RawDocument) -> bool {
-    let name = command.iter().next().and_then(Result::ok).map(|(name, _)| name.as_str().to_owned()).unwrap_or_default();
+/// What a command that succeeds leaves behind.
+enum Changes {
+    Nothing,
+    Documents,
+    Collections,
+}
+
+fn changes(command: &RawDocument) -> Changes {
+    let first = command.iter().next().and_then(Result::ok);
+    let (name, on_c) =
+        first.map_or_else(Default::default, |(name, value)| (name.as_str().to_owned(), value.as_str() == Some("c")));
     match name.as_str() {
+        "insert" | "update" | "delete" | "findAndModify" if on_c => Changes::Documents,
         "aggregate" => {
             let text = format!("{command:?}");
-            text.contains("$out") || text.contains("$merge")
+            if text.contains("$out") || text.contains("$merge") { Changes::Collections } else { Changes::Nothing }
         }
         "find" | "count" | "distinct" | "explain" | "validate" | "collStats" | "dbStats" | "listCollections"
-        | "listIndexes" | "getMore" | "killCursors" | "ping" | "hello" | "buildInfo" | "connectionStatus" => false,
-        _ => true,
+        | "listIndexes" | "getMore" | "killCursors" | "ping" | "hello" | "buildInfo" | "connectionStatus" => {
+            Changes::Nothing
+        }
+        _ => Changes::Collections,
     }
 }

@@ -76,12 +76,18 @@ fn shift<'a>(name: &str, scope: &Scope<'a>, operands: &'a [Option<Node>], backwa
     }
     match add(ms, unit, amount, &zone) {
         Some(ms) => Ok(Val::Value(Value::DateTime(ms))),
-        None => fail(159, format!("{name}: the date is out of range")),
+        None => {
+            let error_code = if unit == Unit::Millisecond { code::DURATION_OVERFLOW } else { OVERFLOW_OF_ADD };
+            fail(error_code, format!("{name}: the date is out of range"))
+        }
     }
 }
 
+/// A date that $dateAdd cannot give.
+pub(super) const OVERFLOW_OF_ADD: i32 = 5_166_406;
+
 /// No two dates lie more than this many units apart.
-fn largest_amount(unit: Unit) -> u64 {
+pub(super) fn largest_amount(unit: Unit) -> u64 {
     match (unit.months(), unit.millis()) {
         (Some(months), _) => 584_942_417 * 12 / months.unsigned_abs(),
         (None, Some(ms)) => u64::MAX / ms.unsigned_abs(),

@@ -118,8 +118,10 @@ fn date_from_parts<'a>(scope: &Scope<'a>, operands: &'a [Option<Node>]) -> Resul
     };
     let whole = i128::from(days * DAY_MS + hour * 3_600_000 + minute * 60_000);
     let ms = whole + i128::from(second) * 1000 + i128::from(millisecond);
+    // MongoDB counts microseconds on the way.
+    let overflows = [second, millisecond].iter().any(|part| part.checked_mul(1000).is_none());
     match i64::try_from(ms) {
-        Ok(ms) => Ok(Val::Value(Value::DateTime(zone.to_utc(ms)))),
-        Err(_) => fail(bindery_document::code::OVERFLOW, "the date is out of range"),
+        Ok(ms) if !overflows => Ok(Val::Value(Value::DateTime(zone.to_utc(ms)))),
+        _ => fail(bindery_document::code::DURATION_OVERFLOW, "the date is out of range"),
     }
 }

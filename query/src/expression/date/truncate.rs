@@ -2,6 +2,7 @@
 
 use bindery_document::{Result, Value};
 
+use super::arithmetic::{OVERFLOW_OF_ADD, largest_amount};
 use super::calendar::{Civil, DAY_MS, days_from_civil};
 use super::unit::Unit;
 use super::zone::Zone;
@@ -69,13 +70,36 @@ fn date_trunc<'a>(scope: &Scope<'a>, operands: &'a [Option<Node>]) -> Result<Val
         first_day = read::start_of_week("$dateTrunc", &day)?;
     }
     let ms = read::date("$dateTrunc", "date", 5_439_012, &date)?;
-    if bin > LARGEST_BIN {
+    // Units of days and more are added to the reference as $dateAdd does it, and fail as it does.
+    let is_long = unit.months().is_some() || matches!(unit, Unit::Week | Unit::Day);
+    if is_long && bin > LARGEST_BIN {
         return fail(5_439_006, format!("$dateTrunc does not support a binSize of {bin}"));
+    }
+    if !is_long && unit.millis().is_none_or(|unit_ms| unit_ms.checked_mul(bin).is_none()) {
+        return fail(5_439_002, format!("$dateTrunc: {bin} units are too long a time"));
+    }
+    if is_long && amount_from_reference(ms, unit, bin, first_day, &zone).is_none_or(|n| n > largest_amount(unit)) {
+        return fail(5_976_500, format!("$dateTrunc: bins of {bin} units begin too far from the date"));
     }
     match truncate(ms, unit, bin, first_day, &zone) {
         Some(ms) => Ok(Val::Value(Value::DateTime(ms))),
-        None => fail(5_439_005, "$dateTrunc: the date is out of range"),
+        None => fail(if is_long { OVERFLOW_OF_ADD } else { 5_439_000 }, "$dateTrunc: the date is out of range"),
     }
+}
+
+/// How many units a bin's start lies from the reference, for units of days and more.
+fn amount_from_reference(ms: i64, unit: Unit, bin: i64, first_day: i64, zone: &Zone) -> Option<u64> {
+    let since = match unit.months() {
+        Some(months) => {
+            let civil = Civil::from_millis(zone.to_local(ms));
+            ((civil.year - 2000) * 12 + i64::from(civil.month) - 1).div_euclid(months)
+        }
+        None => {
+            let days = zone.to_local(ms).div_euclid(DAY_MS) - days_from_civil(2000, 1, 1);
+            if unit == Unit::Week { (days - (first_day + 1).rem_euclid(7)).div_euclid(7) } else { days }
+        }
+    };
+    since.div_euclid(bin).checked_mul(bin).map(i64::unsigned_abs)
 }
 
 fn truncate(ms: i64, unit: Unit, bin: i64, first_day: i64, zone: &Zone) -> Option<i64> {
