@@ -8,16 +8,20 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
 use bindery_document::{Builder, Doc, DocBuf, Error, Kind, Result, Value, code, doc};
-use bindery_query::pipeline::{Documents, Environment, Nothing, Pipeline, Stream};
+use bindery_query::pipeline::{Documents, Environment, Nothing, Pipeline, Stage, Stream, Wanted};
+use bindery_query::plan::{GroupEnd, Plan, Planned, ProjectionKind, Purpose, Query};
 use parking_lot::Mutex;
 
 use super::aggregate_fields;
 use super::args::Args;
 use super::{Request, Target, aggregate_output, aggregate_source, explain, find, view};
-use crate::collection::State;
+use crate::collection::{Index, State};
 use crate::cursor::{Buffered, FIRST_BATCH, Rows, ServerCursor, reply_first_batch};
 use crate::database::Inner;
-use crate::execute::{self, Collections, FindRows, PlanStream, Question, SharedTrace, StreamRows, recorded};
+use crate::execute::{
+    self, Collections, CountedRows, FindRows, PlanStream, Question, SharedTrace, StreamRows, build, choose,
+    choose_group_ends, recorded,
+};
 use crate::layout::{self, LayoutCollection, LayoutRows};
 use crate::trace::{Cx, Trace};
 
@@ -266,6 +270,70 @@ impl Around {
         Ok((compiled, arranged))
     }
 
+    /// The leading stages as a question, planned for what the stage behind them needs of the answers.
+    ///
+    /// # Errors
+    /// What the languages and the planner say.
+    pub(super) fn leading(&self, rest: &Pipeline, question: &Question<'_>, state: &State) -> Result<(Query, Planned)> {
+        let plan = |question: &Question<'_>, purpose| {
+            let mut query = question.compile(&self.server.scope(), Some(state))?;
+            query.purpose = purpose;
+            let planned = choose(state, &query, self.server.planner)?;
+            Ok((query, planned))
+        };
+        if let Some((path, end)) = rest.leading_group_end()
+            && question.skip == 0
+            && question.limit.is_none()
+            && let Some(found) = self.group_ends(rest, question, state, &path, end)?
+        {
+            return Ok(found);
+        }
+        match rest.wants() {
+            // Of an order nothing is left in a number; but what groups are made of is read in order.
+            Wanted::Number if question.sort.is_none() || matches!(rest.stages().first(), Some(Stage::Count(_))) => {
+                return plan(&Question { sort: None, ..*question }, Purpose::Count);
+            }
+            Wanted::Fields(paths) if state.indexes.iter().any(|index| holds_all(index, &paths)) => {
+                let projection = inclusion(&paths);
+                let shaped = Question { projection: Some(projection.doc()), ..*question };
+                let (query, planned) = plan(&shaped, Purpose::Documents)?;
+                if takes_keys(&planned.winner) {
+                    return Ok((query, planned));
+                }
+            }
+            Wanted::Documents | Wanted::Fields(_) | Wanted::Number => {}
+        }
+        plan(question, Purpose::Documents)
+    }
+
+    /// A plan that skips from group to group, if an index can; on keys alone, if they hold all that is read.
+    fn group_ends(
+        &self,
+        rest: &Pipeline,
+        question: &Question<'_>,
+        state: &State,
+        path: &str,
+        end: GroupEnd,
+    ) -> Result<Option<(Query, Planned)>> {
+        let scope = self.server.scope();
+        let mut query = question.compile(&scope, Some(state))?;
+        let Some(mut winner) = choose_group_ends(state, &query, self.server.planner, path, end) else {
+            return Ok(None);
+        };
+        if let (Plan::Fetch { input, .. }, Wanted::Fields(paths)) = (&mut winner, rest.wants())
+            && let Plan::DistinctScan { scan, .. } = &**input
+            && holds_all(&state.indexes[scan.index], &paths)
+        {
+            let projection = inclusion(&paths);
+            query = Question { projection: Some(projection.doc()), ..*question }.compile(&scope, Some(state))?;
+            if let Some(shape) = query.shape.clone() {
+                let input = std::mem::replace(input, Box::new(Plan::Eof));
+                winner = Plan::Project { input, shape, kind: ProjectionKind::Covered };
+            }
+        }
+        Ok(Some((query, Planned { winner, rejected: Vec::new() })))
+    }
+
     /// What the stages have around them.
     pub(super) fn environment(&self) -> Environment {
         let mut env = Environment::new(Arc::new(Collections {
@@ -332,24 +400,14 @@ impl Around {
                     })?;
                     Box::new(Documents::new(count.document(n)))
                 } else {
-                    let mut untraced = bindery_index::Untraced;
                     let rows: Box<dyn Rows> = match source {
                         Source::Nothing | Source::Given(_) => Box::new(Buffered::new(Vec::new())),
                         Source::State(state) => {
-                            let ends = match compiled.leading_group_end() {
-                                Some((path, end)) if pushed.skip == 0 && pushed.limit.is_none() => {
-                                    FindRows::open_group_ends(&self.server, &state, &question, &path, end)?
-                                }
-                                _ => None,
-                            };
-                            match ends {
-                                Some(rows) => Box::new(rows),
-                                None => Box::new(FindRows::open(
-                                    &self.server,
-                                    state,
-                                    &question,
-                                    &mut Cx::new(&mut untraced),
-                                )?),
+                            let (query, planned) = self.leading(&compiled, &question, &state)?;
+                            let stage = build(&state, planned.winner);
+                            match query.purpose {
+                                Purpose::Count => Box::new(CountedRows::new(state, stage, query)),
+                                _ => Box::new(FindRows::of_stage(state, stage)),
                             }
                         }
                         Source::Layout(collection) => {
@@ -365,6 +423,33 @@ impl Around {
             }
         };
         compiled.open(input, &env)
+    }
+}
+
+/// The projection to these paths.
+fn inclusion(paths: &[String]) -> DocBuf {
+    let mut projection = Builder::new();
+    for path in paths {
+        projection.append(path.as_str(), 1);
+    }
+    if !paths.iter().any(|path| path == "_id") {
+        projection.append("_id", 0);
+    }
+    projection.finish()
+}
+
+/// Whether the keys of an index hold all these paths.
+fn holds_all(index: &Index, paths: &[String]) -> bool {
+    let key = index.meta.spec.key.doc();
+    paths.iter().all(|path| key.iter().any(|field| field.key == path.as_bytes()))
+}
+
+/// Whether a plan's documents are made of index keys.
+fn takes_keys(plan: &Plan) -> bool {
+    match plan {
+        Plan::Project { kind, .. } => matches!(kind, ProjectionKind::Covered | ProjectionKind::CoveredDefault),
+        Plan::Limit { input, .. } | Plan::Skip { input, .. } | Plan::Sort { input, .. } => takes_keys(input),
+        _ => false,
     }
 }
 

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use bindery_document::{Builder, Doc, DocBuf, Result, Value};
 use bindery_index::RecordId;
 use bindery_query::pipeline::Sink;
-use bindery_query::plan::GroupEnd;
+use bindery_query::plan::Query;
 use bindery_query::projection::Metadata;
 
-use super::open::{build, choose, choose_group_ends};
+use super::open::{build, choose};
 use super::question::Question;
 use super::stage::Stage;
 use crate::collection::{State, WriteGuard};
@@ -43,24 +43,8 @@ impl FindRows {
 }
 
 impl FindRows {
-    /// One document of each group of equal values of a path, if an index can skip from one to the next; `None` if not.
-    ///
-    /// # Errors
-    /// What the languages say.
-    pub(crate) fn open_group_ends(
-        server: &Inner,
-        state: &Arc<State>,
-        question: &Question<'_>,
-        path: &str,
-        end: GroupEnd,
-    ) -> Result<Option<FindRows>> {
-        let query = question.compile(&server.scope(), Some(state))?;
-        let plan = choose_group_ends(state, &query, server.planner, path, end);
-        Ok(plan.map(|plan| FindRows::of_stage(Arc::clone(state), build(state, plan))))
-    }
-
     /// The documents of a plan that was built already.
-    pub(super) fn of_stage(state: Arc<State>, stage: Stage) -> FindRows {
+    pub(crate) fn of_stage(state: Arc<State>, stage: Stage) -> FindRows {
         FindRows { state, stage, with_record_id: None }
     }
 }
@@ -93,6 +77,50 @@ impl Rows for FindRows {
             Some(shown) => shown.doc(),
             None => self.stage.document(&self.state),
         }
+    }
+}
+
+/// As many empty documents as a plan finds: for stages that read nothing of them.
+pub(crate) struct CountedRows {
+    state: Arc<State>,
+    stage: Stage,
+    query: Query,
+    /// How many are still to be given; counted when the first is asked for.
+    left: Option<u64>,
+}
+
+impl CountedRows {
+    pub(crate) fn new(state: Arc<State>, stage: Stage, query: Query) -> CountedRows {
+        CountedRows { state, stage, query, left: None }
+    }
+
+    fn left(&mut self, cx: &mut Cx<'_>) -> Result<u64> {
+        match self.left {
+            Some(left) => Ok(left),
+            None => self.stage.count_rest(&self.state, &self.query, cx),
+        }
+    }
+}
+
+impl Rows for CountedRows {
+    fn advance(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
+        let left = self.left(cx)?;
+        self.left = Some(left.saturating_sub(1));
+        Ok(left > 0)
+    }
+
+    fn drain(&mut self, cx: &mut Cx<'_>, sink: &mut Sink<'_>) -> Result<()> {
+        for _ in 0..self.left(cx)? {
+            if sink(bindery_document::doc::EMPTY, Metadata::default())?.is_break() {
+                break;
+            }
+        }
+        self.left = Some(0);
+        Ok(())
+    }
+
+    fn current(&self) -> Doc<'_> {
+        bindery_document::doc::EMPTY
     }
 }
 

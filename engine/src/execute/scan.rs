@@ -92,6 +92,9 @@ impl CollectionScan {
 
     /// Goes to the end, and counts the documents that match on the way.
     pub(super) fn count_rest(&mut self, state: &State, stats: &mut StageStats, cx: &mut Cx<'_>) -> Result<u64> {
+        if self.filter.is_none() && stats.works == 0 {
+            return Ok(state.records.len());
+        }
         let mut found = 0;
         match &mut self.cursor {
             Cursor::Records(cursor) if self.direction == ScanDirection::Forward => {

@@ -42,6 +42,7 @@ mod stage;
 mod stream;
 mod union_with;
 mod unwind;
+mod wants;
 
 use std::sync::Arc;
 
@@ -73,6 +74,7 @@ pub use stage::Stage;
 pub use stream::{Documents, Nothing, Sink, Stream};
 pub use union_with::UnionWith;
 pub use unwind::Unwind;
+pub use wants::Wanted;
 
 /// A compiled pipeline.
 #[derive(Clone, Debug)]

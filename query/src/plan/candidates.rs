@@ -42,7 +42,7 @@ pub(super) struct Source {
 }
 
 impl Planning<'_> {
-    fn usable(&self) -> impl Iterator<Item = (usize, &IndexDescription<'_>)> {
+    pub(super) fn usable(&self) -> impl Iterator<Item = (usize, &IndexDescription<'_>)> {
         self.indexes.iter().enumerate().filter(|(position, index)| match self.hinted {
             Some(hinted) => *position == hinted,
             None => !index.hidden,
@@ -267,7 +267,7 @@ impl Planning<'_> {
         {
             return best;
         }
-        let costs: Vec<f64> = plans.iter().map(|plan| super::cost::cost(plan, self.statistics)).collect();
+        let costs = super::cost::costs(plans, self.statistics);
         let least = (0..plans.len()).min_by(|a, b| costs[*a].total_cmp(&costs[*b]));
         least.unwrap_or(0)
     }

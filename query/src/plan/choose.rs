@@ -42,8 +42,9 @@ pub fn plan(
     }
     let plans = special(&planning).map_or_else(|| planning.candidates(), |plan| Ok(vec![plan]))?;
     let best = if plans.len() > 1 { planning.best(&plans) } else { 0 };
+    let costs = super::cost::costs(&plans, statistics);
     let mut rejected: Vec<Candidate> =
-        plans.into_iter().map(|plan| Candidate { cost: super::cost::cost(&plan, statistics), plan }).collect();
+        plans.into_iter().zip(costs).map(|(plan, cost)| Candidate { plan, cost }).collect();
     if rejected.is_empty() {
         return Err(Error::new(code::NO_QUERY_EXECUTION_PLANS, "no plan is possible for this query"));
     }

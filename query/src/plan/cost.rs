@@ -29,33 +29,71 @@ struct Estimate {
     blocks: bool,
 }
 
-/// The cost of a plan.
-pub(super) fn cost(plan: &Plan, statistics: &dyn Statistics) -> f64 {
-    estimate(plan, statistics).cost
+/// The costs of plans for the same question.
+pub(super) fn costs(plans: &[Plan], statistics: &dyn Statistics) -> Vec<f64> {
+    // Every plan finds the same documents: not more than the plan that bounds them best looks at.
+    let documents = statistics.documents() as f64;
+    let matching = plans.iter().map(|plan| looked_at(plan, statistics)).fold(documents, f64::min);
+    let known = Known { statistics, matching };
+    plans.iter().map(|plan| estimate(plan, &known).cost).collect()
 }
 
-fn estimate(plan: &Plan, statistics: &dyn Statistics) -> Estimate {
+/// What is known of the data.
+struct Known<'a> {
+    statistics: &'a dyn Statistics,
+    /// At most so many documents match.
+    matching: f64,
+}
+
+/// How many documents, or keys of them, a plan looks at if nothing stops it.
+fn looked_at(plan: &Plan, statistics: &dyn Statistics) -> f64 {
+    let of = |input: &Plan| looked_at(input, statistics);
+    match plan {
+        Plan::Eof => 0.0,
+        Plan::CollectionScan { .. } => statistics.documents() as f64,
+        Plan::IdLookup { .. } => 1.0,
+        Plan::ClusteredScan { scan, .. } | Plan::IndexScan(scan) | Plan::CountScan(scan) => {
+            statistics.entries_within(scan.index, &scan.bounds) as f64
+        }
+        // It passes over most.
+        Plan::DistinctScan { .. } => statistics.documents() as f64,
+        Plan::Or { inputs } | Plan::SortMerge { inputs, .. } => inputs.iter().map(of).sum(),
+        Plan::Intersect { inputs } => inputs.iter().map(of).fold(f64::INFINITY, f64::min),
+        Plan::Fetch { input, .. }
+        | Plan::Sort { input, .. }
+        | Plan::Skip { input, .. }
+        | Plan::Limit { input, .. }
+        | Plan::Project { input, .. }
+        | Plan::ReturnKey { input } => of(input),
+    }
+}
+
+fn estimate(plan: &Plan, known: &Known<'_>) -> Estimate {
+    let statistics = known.statistics;
+    let most = |results: f64, filtered: bool| if filtered { results.min(known.matching) } else { results };
     match plan {
         Plan::Eof => Estimate { cost: 0.0, results: 0.0, blocks: false },
-        Plan::CollectionScan { .. } => {
+        Plan::CollectionScan { filter, .. } => {
             let documents = statistics.documents() as f64;
-            Estimate { cost: documents * SCANNED, results: documents, blocks: false }
+            Estimate { cost: documents * SCANNED, results: most(documents, filter.is_some()), blocks: false }
         }
-        Plan::ClusteredScan { scan, .. } => {
+        Plan::ClusteredScan { scan, filter } => {
             let documents = statistics.entries_within(scan.index, &scan.bounds) as f64;
-            Estimate { cost: SEEK + documents * SCANNED, results: documents, blocks: false }
+            let results = most(documents, filter.is_some());
+            Estimate { cost: SEEK + documents * SCANNED, results, blocks: false }
         }
         Plan::IdLookup { .. } => Estimate { cost: SEEK, results: 1.0, blocks: false },
         Plan::IndexScan(scan) | Plan::CountScan(scan) | Plan::DistinctScan { scan, .. } => {
             let entries = statistics.entries_within(scan.index, &scan.bounds) as f64;
             Estimate { cost: SEEK + entries * KEY, results: entries, blocks: false }
         }
-        Plan::Fetch { input, .. } => {
-            let input = estimate(input, statistics);
-            Estimate { cost: input.cost + input.results * FETCHED, ..input }
+        Plan::Fetch { input, filter } => {
+            let input = estimate(input, known);
+            let cost = input.cost + input.results * FETCHED;
+            Estimate { cost, results: most(input.results, filter.is_some()), ..input }
         }
         Plan::Or { inputs } | Plan::SortMerge { inputs, .. } => {
-            let inputs = inputs.iter().map(|input| estimate(input, statistics));
+            let inputs = inputs.iter().map(|input| estimate(input, known));
             inputs.fold(Estimate { cost: 0.0, results: 0.0, blocks: false }, |sum, input| Estimate {
                 cost: sum.cost + input.cost + input.results * SET,
                 results: sum.results + input.results,
@@ -63,7 +101,7 @@ fn estimate(plan: &Plan, statistics: &dyn Statistics) -> Estimate {
             })
         }
         Plan::Intersect { inputs } => {
-            let inputs: Vec<Estimate> = inputs.iter().map(|input| estimate(input, statistics)).collect();
+            let inputs: Vec<Estimate> = inputs.iter().map(|input| estimate(input, known)).collect();
             let documents = (statistics.documents() as f64).max(1.0);
             // As if the sets were independent of each other.
             let results = inputs.iter().fold(documents, |left, input| left * (input.results / documents).min(1.0));
@@ -71,21 +109,21 @@ fn estimate(plan: &Plan, statistics: &dyn Statistics) -> Estimate {
             Estimate { cost, results, blocks: true }
         }
         Plan::Sort { input, limit, .. } => {
-            let input = estimate(input, statistics);
+            let input = estimate(input, known);
             let kept = limit.map_or(input.results, |limit| input.results.min(limit as f64)).max(2.0);
             let cost = input.cost + input.results * (COMPARED * kept.log2() + SET);
             Estimate { cost, results: kept.min(input.results), blocks: true }
         }
         Plan::Skip { input, count } => {
-            let input = estimate(input, statistics);
+            let input = estimate(input, known);
             Estimate { results: (input.results - *count as f64).max(0.0), ..input }
         }
         Plan::Limit { input, count } => {
-            let input = estimate(input, statistics);
+            let input = estimate(input, known);
             let share = if input.results > 0.0 { (*count as f64 / input.results).min(1.0) } else { 1.0 };
             let cost = if input.blocks { input.cost } else { input.cost * share };
             Estimate { cost, results: input.results * share, blocks: input.blocks }
         }
-        Plan::Project { input, .. } | Plan::ReturnKey { input } => estimate(input, statistics),
+        Plan::Project { input, .. } | Plan::ReturnKey { input } => estimate(input, known),
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use bindery_document::{Builder, Doc, DocBuf, Result, Value};
 use bindery_query::filter::Filter;
 use bindery_query::pipeline::{Documents, Nothing, Pipeline, Stream, Watched, watch};
-use bindery_query::plan::{Plan, Planned, Query};
+use bindery_query::plan::{Plan, Planned, Purpose, Query};
 use parking_lot::Mutex;
 
 use super::super::aggregate::{Arguments, Around, Pushed};
@@ -206,8 +206,14 @@ impl Explanation<'_> {
         question.filter = filter.doc();
         (question.sort, question.skip, question.limit) = (pushed.sort, pushed.skip, pushed.limit);
         let cursor = match source {
-            Source::Plan { state, exists } => Cursor::of_plan(self, state, exists, &question)?,
-            Source::Layout(collection) => Cursor::of_layout(self, &collection, &question)?,
+            Source::Plan { state, exists } => {
+                compiled.skip_stages(pushed.stages);
+                Cursor::of_plan(self, &around, &compiled, state, exists, &question)?
+            }
+            Source::Layout(collection) => {
+                compiled.skip_stages(pushed.stages);
+                Cursor::of_layout(self, &collection, &question)?
+            }
             Source::Given(documents) => {
                 let input = Box::new(Documents::new(documents));
                 return self.show_stages(&around, &compiled, written, input, None, reply);
@@ -216,7 +222,6 @@ impl Explanation<'_> {
                 return self.show_stages(&around, &compiled, written, Box::new(Nothing), None, reply);
             }
         };
-        compiled.skip_stages(pushed.stages);
         let input = cursor.open(self, &around, &question)?;
         if !compiled.stages().is_empty() {
             return self.show_stages(&around, &compiled, written, input, Some(&cursor), reply);
@@ -355,15 +360,18 @@ enum Running {
 impl Cursor {
     fn of_plan(
         explanation: &Explanation<'_>,
+        around: &Around,
+        rest: &Pipeline,
         state: Arc<State>,
         exists: bool,
         question: &Question<'_>,
     ) -> Result<Cursor> {
-        let server = explanation.request.server;
-        let query = question.compile(&server.scope(), Some(&state))?;
-        let planned = match exists {
-            true => choose(&state, &query, server.planner)?,
-            false => Planned { winner: Plan::Eof, rejected: Vec::new() },
+        let (query, planned) = match exists {
+            true => around.leading(rest, question, &state)?,
+            false => {
+                let query = question.compile(&around.server.scope(), Some(&state))?;
+                (query, Planned { winner: Plan::Eof, rejected: Vec::new() })
+            }
         };
         let running = Running::Plan(Arc::new(Mutex::new(build(&state, planned.winner.clone()))));
         Ok(Cursor { namespace: explanation.namespace(), query, planned, state, exists, running })
@@ -389,6 +397,8 @@ impl Cursor {
             Running::Plan(stage) => Box::new(SharedRows {
                 state: Arc::clone(&self.state),
                 stage: Arc::clone(stage),
+                counts: (self.query.purpose == Purpose::Count).then(|| self.query.clone()),
+                left: None,
                 current: DocBuf::new(),
             }),
             Running::Layout(collection, _) => {
@@ -457,12 +467,23 @@ impl Cursor {
 struct SharedRows {
     state: Arc<State>,
     stage: Arc<Mutex<Stage>>,
+    /// The question, if its results are only counted; and how many are still to be given.
+    counts: Option<Query>,
+    left: Option<u64>,
     current: DocBuf,
 }
 
 impl Rows for SharedRows {
     fn advance(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
         let mut stage = self.stage.lock();
+        if let Some(query) = &self.counts {
+            let left = match self.left {
+                Some(left) => left,
+                None => stage.count_rest(&self.state, query, cx)?,
+            };
+            self.left = Some(left.saturating_sub(1));
+            return Ok(left > 0);
+        }
         let moved = stage.advance(&self.state, cx)?;
         if moved {
             self.current = DocBuf::from(stage.document(&self.state));

@@ -5,7 +5,7 @@ use bindery_document::{Error, FieldSet, FoundFields, OwnedValue, Result, Value, 
 use super::ordered::{Keep, OrderBy};
 use super::state::State;
 use crate::expression::number::Number;
-use crate::expression::{Expression, Scope, Val, array_order::read_n};
+use crate::expression::{Dependencies, Expression, Scope, Val, array_order::read_n};
 use crate::filter::ParseContext;
 
 /// One accumulator with its arguments.
@@ -222,6 +222,14 @@ fn parse_in_order(
 }
 
 impl Accumulator {
+    /// Adds what is read of the documents.
+    pub(super) fn add_dependencies(&self, read: &mut Dependencies) {
+        self.argument.add_dependencies(read);
+        self.n.iter().for_each(|n| n.add_dependencies(read));
+        // What they are ordered by is read, too.
+        read.whole_document |= self.order.is_some();
+    }
+
     fn new(kind: AccumulatorKind, argument: Expression, n: Option<Expression>, order: Option<OrderBy>) -> Accumulator {
         Accumulator { kind, argument, n, order, slides: false, is_eager: false, source: Source::Computed }
     }

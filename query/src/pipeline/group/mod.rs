@@ -34,7 +34,7 @@ pub struct Group {
     pub(super) id: Id,
     /// The fields, each with its accumulator.
     pub(super) fields: Vec<(Box<str>, Accumulator)>,
-    collation: Option<Collation>,
+    pub(super) collation: Option<Collation>,
     /// The stage's argument, as `explain` shows it.
     pub(super) written: DocBuf,
     /// Whether MongoDB's other engine would run it, whose error codes it then has.
@@ -127,14 +127,20 @@ impl Group {
         }
     }
 
-    /// Whether any expression reads something of the documents.
-    fn reads_anything(&self) -> bool {
+    /// What the expressions read of the documents.
+    pub(super) fn dependencies(&self) -> Dependencies {
         let mut read = Dependencies::default();
         match &self.id {
             Id::One(expression) => expression.add_dependencies(&mut read),
             Id::Fields(fields) => fields.iter().for_each(|(_, expression)| expression.add_dependencies(&mut read)),
         }
-        self.fields.iter().for_each(|(_, field)| field.argument.add_dependencies(&mut read));
+        self.fields.iter().for_each(|(_, field)| field.add_dependencies(&mut read));
+        read
+    }
+
+    /// Whether any expression reads something of the documents.
+    fn reads_anything(&self) -> bool {
+        let read = self.dependencies();
         read.whole_document || !read.paths.is_empty()
     }
 
