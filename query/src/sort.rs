@@ -7,8 +7,9 @@
 //!
 //! Sources: MongoDB's manual, "`cursor.sort()`" and "`$sort`"; what it leaves open was asked of a real server.
 
+mod sorter;
+
 use std::cmp::Ordering;
-use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use bindery_document::path::{Component, Plain};
@@ -18,6 +19,8 @@ use bindery_index::keygen::{KeyGenerator, KeyPattern, Keys};
 
 use crate::collation::Collation;
 use crate::projection::{Input, Projection};
+
+pub use sorter::{Sorted, Sorter};
 
 /// MongoDB's codes for malformed sort patterns.
 mod wrong {
@@ -276,209 +279,6 @@ fn check_path(path: &str) -> Result<()> {
 
 /// MongoDB's limit for the memory of a sort that may not use the disk: 100 MiB.
 pub const SORT_MEMORY_BYTES: usize = 100 * 1024 * 1024;
-
-/// Collects items with their sort keys and gives them back sorted. Items of equal keys keep the order in
-/// which they came. With a limit of k it holds no more than k items.
-#[derive(Debug)]
-pub struct Sorter<T> {
-    collected: Collected<T>,
-    memory: Memory,
-}
-
-#[derive(Debug)]
-enum Collected<T> {
-    /// All items, sorted at the end.
-    All { keys: Vec<u8>, items: Vec<Entry<T>> },
-    /// The least k so far, the greatest of them on top.
-    Least { k: usize, heap: BinaryHeap<Ranked<T>>, came: u64 },
-}
-
-/// An item with its key in the common buffer.
-#[derive(Debug)]
-struct Entry<T> {
-    /// The key's first bytes, which mostly decide.
-    head: u64,
-    start: usize,
-    end: usize,
-    item: T,
-}
-
-/// An item with its own key.
-#[derive(Debug)]
-struct Ranked<T> {
-    key: Box<[u8]>,
-    came: u64,
-    bytes: usize,
-    /// The document's value of the first field, where it is known.
-    first: Option<OwnedValue>,
-    item: T,
-}
-
-#[derive(Debug)]
-struct Memory {
-    used_bytes: usize,
-    limit_bytes: usize,
-}
-
-impl<T> Sorter<T> {
-    /// A collector of all items, or of the first `limit` in order; `limit_bytes` bounds keys and items together
-    /// ([`SORT_MEMORY_BYTES`], or `usize::MAX`).
-    pub fn new(limit: Option<usize>, limit_bytes: usize) -> Sorter<T> {
-        let collected = match limit {
-            None => Collected::All { keys: Vec::new(), items: Vec::new() },
-            Some(k) => Collected::Least { k, heap: BinaryHeap::new(), came: 0 },
-        };
-        Sorter { collected, memory: Memory { used_bytes: 0, limit_bytes } }
-    }
-
-    /// Whether an item with this key can be among the results; if not, it need not be made.
-    pub fn wants(&self, key: &[u8]) -> bool {
-        match &self.collected {
-            Collected::All { .. } => true,
-            Collected::Least { k, heap, .. } => {
-                heap.len() < *k || heap.peek().is_some_and(|greatest| key < &*greatest.key)
-            }
-        }
-    }
-
-    /// Takes an item, whose own size is given in bytes.
-    ///
-    /// # Errors
-    /// [`code::QUERY_EXCEEDED_MEMORY_LIMIT`] when keys and items take more than allowed.
-    pub fn push(&mut self, key: &[u8], item: T, item_bytes: usize) -> Result<()> {
-        if !self.wants(key) {
-            return Ok(());
-        }
-        self.insert(key, None, item, item_bytes)
-    }
-
-    /// Takes what `item` makes of a document, if that is among the first of the order; the document counts as the
-    /// item's size. Most documents are passed over by a look at their first field, without a key being made.
-    ///
-    /// # Errors
-    /// As [`Sort::key`] and [`Sorter::push`].
-    #[inline]
-    pub fn offer(&mut self, sort: &Sort, doc: Doc<'_>, keys: &mut Keys, item: impl FnOnce() -> T) -> Result<()> {
-        if let (Some(lead), Some(bound)) = (&sort.lead, self.bound())
-            && lead.is_beyond(doc, &bound.value())
-        {
-            return Ok(());
-        }
-        let key = sort.key(doc, keys)?;
-        if !self.wants(key) {
-            return Ok(());
-        }
-        let first = match &self.collected {
-            Collected::All { .. } => None,
-            Collected::Least { .. } => sort.lead.as_ref().and_then(|lead| lead.value(doc)),
-        };
-        self.insert(key, first, item(), doc.as_bytes().len())
-    }
-
-    /// The first field's value of the last document that is among the results so far, once there are enough.
-    #[inline]
-    fn bound(&self) -> Option<&OwnedValue> {
-        match &self.collected {
-            Collected::Least { k, heap, .. } if heap.len() >= *k => heap.peek()?.first.as_ref(),
-            _ => None,
-        }
-    }
-
-    fn insert(&mut self, key: &[u8], first: Option<OwnedValue>, item: T, item_bytes: usize) -> Result<()> {
-        let bytes = key.len() + item_bytes;
-        match &mut self.collected {
-            Collected::All { keys, items } => {
-                let start = keys.len();
-                keys.extend_from_slice(key);
-                items.push(Entry { head: head(key), start, end: keys.len(), item });
-            }
-            Collected::Least { k, heap, came } => {
-                if heap.len() == *k
-                    && let Some(dropped) = heap.pop()
-                {
-                    self.memory.used_bytes -= dropped.bytes;
-                }
-                heap.push(Ranked { key: key.into(), came: *came, bytes, first, item });
-                *came += 1;
-            }
-        }
-        self.memory.take(bytes)
-    }
-
-    /// The number of items held.
-    pub fn len(&self) -> usize {
-        match &self.collected {
-            Collected::All { items, .. } => items.len(),
-            Collected::Least { heap, .. } => heap.len(),
-        }
-    }
-
-    /// Whether no items are held.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The bytes of keys and items held.
-    pub fn used_bytes(&self) -> usize {
-        self.memory.used_bytes
-    }
-
-    /// The items in order.
-    pub fn finish(self) -> Vec<T> {
-        match self.collected {
-            Collected::All { keys, mut items } => {
-                let key = |entry: &Entry<T>| keys.get(entry.start..entry.end).unwrap_or_default();
-                items.sort_by(|a, b| a.head.cmp(&b.head).then_with(|| key(a).cmp(key(b))));
-                items.into_iter().map(|entry| entry.item).collect()
-            }
-            Collected::Least { heap, .. } => heap.into_sorted_vec().into_iter().map(|ranked| ranked.item).collect(),
-        }
-    }
-}
-
-impl Memory {
-    fn take(&mut self, bytes: usize) -> Result<()> {
-        self.used_bytes += bytes;
-        if self.used_bytes > self.limit_bytes {
-            return Err(Error::new(
-                code::QUERY_EXCEEDED_MEMORY_LIMIT,
-                format!(
-                    "the sort needs more than {} bytes of memory; allowDiskUse lets it have more",
-                    self.limit_bytes
-                ),
-            ));
-        }
-        Ok(())
-    }
-}
-
-/// The first eight bytes as a number that orders as they do.
-fn head(key: &[u8]) -> u64 {
-    let mut bytes = [0; 8];
-    let length = key.len().min(8);
-    bytes[..length].copy_from_slice(&key[..length]);
-    u64::from_be_bytes(bytes)
-}
-
-impl<T> Ord for Ranked<T> {
-    fn cmp(&self, other: &Ranked<T>) -> Ordering {
-        self.key.cmp(&other.key).then(self.came.cmp(&other.came))
-    }
-}
-
-impl<T> PartialOrd for Ranked<T> {
-    fn partial_cmp(&self, other: &Ranked<T>) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl<T> PartialEq for Ranked<T> {
-    fn eq(&self, other: &Ranked<T>) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl<T> Eq for Ranked<T> {}
 
 #[cfg(test)]
 mod tests;

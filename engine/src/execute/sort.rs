@@ -10,7 +10,7 @@ use std::sync::Arc;
 use bindery_document::Result;
 use bindery_index::RecordId;
 use bindery_index::keygen::Keys;
-use bindery_query::sort::{SORT_MEMORY_BYTES, Sort as Order, Sorter};
+use bindery_query::sort::{SORT_MEMORY_BYTES, Sort as Order, Sorted, Sorter};
 
 use super::stage::{KeyView, Node, Stage, StageStats, key_document};
 use crate::collection::State;
@@ -22,7 +22,7 @@ pub(crate) struct Sort {
     pub(super) limit: Option<u64>,
     /// Whether index entries are kept beside record ids.
     keep_keys: bool,
-    sorted: Option<std::vec::IntoIter<Item>>,
+    sorted: Option<Sorted<Item>>,
     current: Option<Item>,
 }
 
@@ -47,13 +47,13 @@ impl Sort {
 
     pub(super) fn advance(&mut self, state: &State, stats: &mut StageStats, cx: &mut Cx<'_>) -> Result<bool> {
         if self.sorted.is_none() {
-            self.sorted = Some(self.sort(state, stats, cx)?.into_iter());
+            self.sorted = Some(self.sort(state, stats, cx)?);
         }
         self.current = self.sorted.as_mut().and_then(Iterator::next);
         Ok(self.current.is_some())
     }
 
-    fn sort(&mut self, state: &State, stats: &mut StageStats, cx: &mut Cx<'_>) -> Result<Vec<Item>> {
+    fn sort(&mut self, state: &State, stats: &mut StageStats, cx: &mut Cx<'_>) -> Result<Sorted<Item>> {
         let limit = self.limit.map(|limit| usize::try_from(limit).unwrap_or(usize::MAX));
         let mut sorter = Sorter::new(limit, SORT_MEMORY_BYTES);
         let mut keys = Keys::new();
@@ -61,7 +61,7 @@ impl Sort {
         if has_documents && !self.keep_keys {
             self.input.drain(state, cx, &mut |record_id, document| {
                 stats.works += 1;
-                sorter.offer(&self.order, document, &mut keys, || Item { record_id, key: None })?;
+                sorter.offer(&self.order, document, &mut keys, 0, || Item { record_id, key: None })?;
                 Ok(ControlFlow::Continue(()))
             })?;
         }

@@ -350,7 +350,7 @@ impl Order {
             source.unfold(Keep::All, cx)?;
             self.sort_matches(source, &mut sorter, &mut keys, cx)?;
         }
-        self.sorted = Sorted::Documents(sorter.finish().into_iter());
+        self.sorted = Sorted::Documents(sorter.finish().collect::<Vec<_>>().into_iter());
         Ok(())
     }
 

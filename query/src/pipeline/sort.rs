@@ -9,7 +9,7 @@ use bindery_index::keygen::Keys;
 use super::{Environment, Stream};
 use crate::filter::ParseContext;
 use crate::projection::Metadata;
-use crate::sort::{self, Sorter};
+use crate::sort::{self, Sorted, Sorter};
 
 /// The stage.
 #[derive(Debug)]
@@ -46,7 +46,7 @@ struct SortStream {
     stage: Arc<Sort>,
     input: Option<Box<dyn Stream>>,
     env: Environment,
-    sorted: std::vec::IntoIter<Item>,
+    sorted: Sorted<Item>,
     current: Option<Item>,
     sort_key: DocBuf,
 }
@@ -57,12 +57,15 @@ impl Sort {
             stage: self,
             input: Some(input),
             env: env.clone(),
-            sorted: Vec::new().into_iter(),
+            sorted: Sorted::default(),
             current: None,
             sort_key: DocBuf::new(),
         })
     }
 }
+
+/// What a document takes besides its bytes: its memory is rounded up.
+const OWNED_BYTES: usize = Sorter::<Item>::HELD_BYTES + 16;
 
 impl SortStream {
     fn fill(&mut self, mut input: Box<dyn Stream>) -> Result<()> {
@@ -75,11 +78,12 @@ impl SortStream {
                 record_id: metadata.record_id,
                 slotted: metadata.slotted.map(|slotted| Box::new(DocBuf::from(slotted))),
             };
-            sorter.offer(&self.stage.order, document, &mut keys, item)?;
+            let slotted = metadata.slotted.map_or(0, |slotted| slotted.as_bytes().len() + size_of::<DocBuf>() + 16);
+            sorter.offer(&self.stage.order, document, &mut keys, OWNED_BYTES + slotted, item)?;
             self.env.check_interrupt()?;
             Ok(ControlFlow::Continue(()))
         })?;
-        self.sorted = sorter.finish().into_iter();
+        self.sorted = sorter.finish();
         Ok(())
     }
 }

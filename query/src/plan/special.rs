@@ -79,6 +79,10 @@ pub fn one_of_each_group(
         if has_arrays || !bound || !access.residual.is_empty() || !access.key_filter.is_empty() {
             return None;
         }
+        // Groups of one document each are found no faster by seeking.
+        if (index.unique || index.is_id) && index.key.count() == at + 1 {
+            return None;
+        }
         let direction = match &query.sort {
             None => ScanDirection::Forward,
             Some(sort) => match provided(&access, index, sort, true)? {

@@ -21,10 +21,10 @@ fn sorted(docs: &[Document], spec: &Document, limit: Option<usize>) -> Vec<i32> 
         let (stored, id) = (buf(document), document.get_i32("_id").expect("_id"));
         let key = sort.key(stored.doc(), &mut keys).expect("key");
         by_keys.push(key, id, 0).expect("memory");
-        by_documents.offer(&sort, stored.doc(), &mut keys, || id).expect("memory");
+        by_documents.offer(&sort, stored.doc(), &mut keys, 0, || id).expect("memory");
     }
-    let sorted = by_keys.finish();
-    assert_eq!(by_documents.finish(), sorted);
+    let sorted: Vec<i32> = by_keys.finish().collect();
+    assert_eq!(by_documents.finish().collect::<Vec<_>>(), sorted);
     sorted
 }
 
@@ -147,7 +147,7 @@ fn memory_is_bounded() {
     assert_eq!(sorter.push(b"key", 10, 90).expect_err("too much").code, 292);
     let mut first = Sorter::new(Some(2), 1000);
     assert!((0..1000).all(|i| first.push(format!("{i:05}").as_bytes(), i, 90).is_ok()));
-    assert_eq!(first.finish(), [0, 1]);
+    assert_eq!(first.finish().collect::<Vec<_>>(), [0, 1]);
 }
 
 #[test]
@@ -209,7 +209,7 @@ fn a_sort_after_a_projection_sees_what_it_leaves() {
             let key = sort.key(buf(document).doc(), &mut keys).expect("key").to_vec();
             sorter.push(&key, document.get_i32("_id").expect("_id"), 0).expect("memory");
         }
-        sorter.finish()
+        sorter.finish().collect::<Vec<_>>()
     };
     assert_eq!(order(doc! {"b.b": 1}, doc! {"b.b": 1}), [0, 2, 1]);
     for projection in [doc! {"b": 1}, doc! {"b.b": 1, "n": "$x"}, doc! {"b.c": 0}, doc! {"b.c": 1}] {
