@@ -151,7 +151,7 @@ fn sorts(c: &mut Criterion) {
                     let key = sort.key(stored.doc(), &mut keys).expect("key");
                     sorter.push(key, number, 8).expect("memory");
                 }
-                sorter.finish().len()
+                sorter.finish().count()
             });
         });
     }
