@@ -10,7 +10,5 @@ pub mod plan;
 pub mod projection;
 pub mod regex;
 pub mod sort;
-mod special_operators;
 pub mod update;
 
-pub use special_operators::{refuse_expr_in_upsert, refuse_special_operators};

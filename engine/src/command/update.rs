@@ -3,8 +3,8 @@
 use bindery_document::{Builder, Doc, DocBuf, Error, OwnedValue, Result, Value, code};
 use bindery_index::RecordId;
 use bindery_query::expression;
-use bindery_query::filter::Filter;
-use bindery_query::update::{self, Applied, Now, Options, Update};
+use bindery_query::filter::{Allowed, Filter};
+use bindery_query::update::{self, Applied, Changes, Now, Options, Update};
 
 use super::args::Args;
 use super::statements::{WriteErrors, check_batch_size, is_ordered};
@@ -208,7 +208,10 @@ impl Compiled {
     pub(crate) fn new(request: &Request<'_>, statement: &Statement<'_>, state: Option<&State>) -> Result<Compiled> {
         let scope = request.server.scope();
         let collation = statement.question.collation(state)?;
-        let context = statement.question.context(&scope, collation.clone())?;
+        let mut context = statement.question.context(&scope, collation.clone())?;
+        if statement.upsert {
+            context.allowed = Allowed::NoExpressions;
+        }
         // What is wrong with the update is reported before what is wrong with the filter.
         let options = Options { collation, multi: statement.multi };
         let update = match (statement.update, statement.constants) {
@@ -225,9 +228,6 @@ impl Compiled {
             }
             (document, None) => Update::parse(document, &statement.array_filters, options)?,
         };
-        if statement.upsert {
-            bindery_query::refuse_expr_in_upsert(statement.question.filter, &context)?;
-        }
         let filter = Filter::parse(statement.question.filter, &context)?;
         let now = Now {
             date_ms: scope.now_millis,
@@ -258,6 +258,9 @@ impl Compiled {
         if applied.modified {
             let changed = Changed::By(&self.update, applied.changes);
             write::update(guard, record_id, Doc::from_stored(buffer), changed, bypass, cx)?;
+        } else if !applied.touched.is_empty() {
+            let touched = Changed::By(&self.update, Changes::Paths(applied.touched));
+            return Ok(guard.peek().indexes.iter().any(|index| touched.touches(index)));
         }
         Ok(applied.modified)
     }

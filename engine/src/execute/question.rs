@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bindery_document::{Doc, DocBuf, Error, OwnedValue, Result, Value, code};
 use bindery_query::collation::Collation;
 use bindery_query::expression::{self, Expression};
-use bindery_query::filter::{Filter, ParseContext};
+use bindery_query::filter::{Allowed, Filter, ParseContext};
 use bindery_query::plan::{Hint, Purpose, Query, ScanDirection, Shape};
 use bindery_query::projection::{Language, Projection};
 use bindery_query::sort::{Sort, SortOrder};
@@ -144,9 +144,10 @@ impl<'a> Question<'a> {
         let compiled = Projection::parse(projection, Language::Find, collation.as_ref(), &mut expressions)?;
         let position = match compiled.needs_position() {
             true => {
-                let filter = Filter::parse_in_order(self.filter, &self.context(scope, collation)?)?;
-                bindery_query::refuse_special_operators(self.filter)?;
-                Some(filter)
+                // What is wrong with the query as such comes before what it must not have here.
+                let context = self.context(scope, collation)?;
+                Filter::parse_in_order(self.filter, &context)?;
+                Some(Filter::parse_in_order(self.filter, &context.allowing(Allowed::NoWholeDocuments))?)
             }
             false => None,
         };
@@ -156,7 +157,7 @@ impl<'a> Question<'a> {
 
     /// What filters are parsed with.
     pub(crate) fn context(&self, scope: &Scope, collation: Option<Collation>) -> Result<ParseContext> {
-        Ok(ParseContext { collation, expressions: self.expressions(scope)? })
+        Ok(ParseContext { collation, expressions: self.expressions(scope)?, allowed: Allowed::Everything })
     }
 
     /// What expressions are parsed with: the time, and the values of `let`.

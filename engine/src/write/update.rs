@@ -2,6 +2,7 @@
 
 use bindery_document::{Doc, Result};
 use bindery_index::RecordId;
+use bindery_query::filter::Filter;
 use bindery_query::update::{Changes, Update};
 
 use super::{unique, validator};
@@ -19,15 +20,23 @@ pub(crate) enum Changed<'a> {
 
 impl Changed<'_> {
     /// Whether an index may have to change.
-    fn touches(&self, index: &Index) -> bool {
+    pub(crate) fn touches(&self, index: &Index) -> bool {
         match self {
             Changed::Anything => true,
-            // A partial filter may look at any path.
             Changed::By(update, changes) => {
-                index.meta.partial.is_some()
-                    || index.meta.spec.key.doc().iter().any(|field| update.touches(*changes, field.key_str()))
+                let touches = |path: &str| update.touches(*changes, path);
+                index.meta.spec.key.doc().iter().any(|field| touches(field.key_str()))
+                    || index.meta.partial.as_ref().is_some_and(|partial| looks_at(partial, &touches))
             }
         }
+    }
+}
+
+/// Whether a filter looks at such a path.
+fn looks_at(filter: &Filter, path: &dyn Fn(&str) -> bool) -> bool {
+    match filter.path() {
+        Some(looked_at) => path(looked_at.as_str()),
+        None => filter.children().iter().any(|child| looks_at(child, path)),
     }
 }
 

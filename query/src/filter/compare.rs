@@ -181,7 +181,7 @@ impl Compare {
 }
 
 /// Whether values of this type are or can contain strings.
-pub(super) fn holds_strings(kind: Kind) -> bool {
+pub(crate) fn holds_strings(kind: Kind) -> bool {
     matches!(kind, Kind::String | Kind::Symbol | Kind::Document | Kind::Array | Kind::JavaScriptWithScope)
 }
 

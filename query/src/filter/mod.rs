@@ -37,13 +37,14 @@ mod size;
 mod type_set;
 
 pub use bits::{BitTest, Bits};
+pub(crate) use compare::holds_strings;
 pub use compare::{Compare, CompareOp};
 pub use elem_match::{ElemMatchObject, ElemMatchValue};
 pub use evaluate::Position;
 pub use expr::ExprTest;
 pub use membership::Membership;
 pub use modulo::Modulo;
-pub use parse::ParseContext;
+pub use parse::{Allowed, ParseContext};
 pub use regex_test::RegexTest;
 pub use size::SizeTest;
 pub use type_set::{TypeSet, TypeTest};

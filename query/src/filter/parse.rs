@@ -17,6 +17,32 @@ use crate::expression;
 /// The deepest tree that is accepted. Commands cannot nest deeper than this in the first place.
 const MAX_DEPTH: usize = validate::MAX_DEPTH;
 
+/// Which operators may stand at the top of a query. What is not allowed is refused where the parser meets it: what
+/// is wrong before it is reported first, what is wrong behind it is not reported.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Allowed {
+    /// All of them.
+    #[default]
+    Everything,
+    /// All but `$expr`: the query of an upsert has to describe a document.
+    NoExpressions,
+    /// Neither `$expr`, `$jsonSchema`, `$where` nor `$text`, which mean whole documents: where a query is about
+    /// something smaller, as in array filters, `$pull` and the `$elemMatch` projection.
+    NoWholeDocuments,
+}
+
+impl Allowed {
+    fn check(self, name: &str) -> Result<()> {
+        let error_code = match (self, name) {
+            (Allowed::NoExpressions | Allowed::NoWholeDocuments, "$expr")
+            | (Allowed::NoWholeDocuments, "$jsonSchema") => code::QUERY_FEATURE_NOT_ALLOWED,
+            (Allowed::NoWholeDocuments, "$where" | "$text") => code::BAD_VALUE,
+            _ => return Ok(()),
+        };
+        Err(Error::new(error_code, format!("{name} is not allowed in this context")))
+    }
+}
+
 /// What parsing depends on besides the query.
 #[derive(Debug, Default)]
 pub struct ParseContext {
@@ -24,6 +50,8 @@ pub struct ParseContext {
     pub collation: Option<Collation>,
     /// The variables that `$expr` may use: a command's `let`, `$$NOW`.
     pub expressions: expression::ParseContext,
+    /// Which operators the query may have.
+    pub allowed: Allowed,
 }
 
 impl ParseContext {
@@ -35,6 +63,11 @@ impl ParseContext {
     /// Strings compare by the collation.
     pub fn with_collation(collation: Option<Collation>) -> ParseContext {
         ParseContext { collation, ..ParseContext::default() }
+    }
+
+    /// The same with fewer operators.
+    pub fn allowing(self, allowed: Allowed) -> ParseContext {
+        ParseContext { allowed, ..self }
     }
 }
 
@@ -162,6 +195,9 @@ pub(super) fn is_top_level_operator(name: &str) -> bool {
 fn top_level_operator(element: Element<'_>, place: Place<'_>) -> Result<Option<Filter>> {
     let name = element.key_str();
     let operand = element.value();
+    if !(place.is_below_top && name == "$expr") {
+        place.context.allowed.check(name)?;
+    }
     Ok(Some(match name {
         "$and" => Filter::And(list(name, operand, place)?),
         "$or" => Filter::Or(list(name, operand, place)?),

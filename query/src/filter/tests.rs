@@ -165,6 +165,24 @@ fn expressions_hold_or_fail_after_all_else() {
 }
 
 #[test]
+fn what_is_not_allowed_is_refused_where_it_stands() {
+    let code = |query: Document, allowed: Allowed| {
+        Filter::parse(buffer(&query).doc(), &ParseContext::new().allowing(allowed)).err().map(|error| error.code)
+    };
+    let upsert = |query: Document| code(query, Allowed::NoExpressions);
+    assert_eq!(upsert(doc! {"$nor": [{"a": 1}, {"$expr": true}]}), Some(224));
+    assert_eq!(upsert(doc! {"$or": [{"$or": [{"a": {"$in": 1}}, {"$expr": "$b"}]}]}), Some(2));
+    assert_eq!(upsert(doc! {"$or": [{"$expr": "$b"}, 5]}), Some(224));
+    assert_eq!(upsert(doc! {"$jsonSchema": {}}), None);
+    let small = |query: Document| code(query, Allowed::NoWholeDocuments);
+    assert_eq!(small(doc! {"a": 1, "$or": [{"b": 1}, {"$and": [{"$expr": true}]}]}), Some(224));
+    assert_eq!(small(doc! {"a": {"$not": {"$elemMatch": {"$jsonSchema": {}}}}}), Some(224));
+    assert_eq!(small(doc! {"a": {"$elemMatch": {"$expr": true}}}), Some(2));
+    assert_eq!(small(doc! {"$and": [{"$where": "1"}, {"$expr": true}]}), Some(2));
+    assert_eq!(small(doc! {"a": {"$eq": {"$expr": 1}}, "b": {"expr": 1}}), None);
+}
+
+#[test]
 fn deep_nesting_is_refused() {
     let nested = |levels: usize| (0..levels).fold(doc! {"a": 1}, |inner, _| doc! {"$and": [inner]});
     assert!(Filter::parse(buffer(&nested(60)).doc(), &ParseContext::new()).is_ok());

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use bindery_document::{Kind, OwnedValue, Value, order};
 
+use crate::collation::Collation;
 use crate::filter::{Compare, CompareOp, Filter};
 
 /// Whether every document that matches all conjuncts matches the partial filter. Says no where it cannot tell.
@@ -33,20 +34,28 @@ fn leaf_implies(query: &Filter, partial: &Filter) -> bool {
         return true;
     }
     match (query, partial) {
-        (Filter::Compare(q), Filter::Compare(p)) => q.path == p.path && compare_implies(q.op, &q.operand, p),
+        (Filter::Compare(q), Filter::Compare(p)) => {
+            q.path == p.path && same_order(&q.collation, p) && compare_implies(q.op, &q.operand, p)
+        }
         (Filter::In(q), Filter::Compare(p)) => {
             q.path == p.path
                 && q.regexes.is_empty()
                 && !q.values.is_empty()
+                && same_order(&q.collation, p)
                 && q.values.iter().all(|value| compare_implies(CompareOp::Eq, value, p))
         }
         (Filter::Compare(q), Filter::In(p)) => {
-            q.path == p.path && q.op == CompareOp::Eq && p.values.iter().any(|value| same(value, &q.operand))
+            q.path == p.path
+                && q.op == CompareOp::Eq
+                && compares_by_bytes(&q.operand, &q.collation)
+                && p.values.iter().any(|value| same(value, &q.operand))
         }
         (Filter::In(q), Filter::In(p)) => {
             q.path == p.path
                 && q.regexes.is_empty()
-                && q.values.iter().all(|value| p.values.iter().any(|other| same(value, other)))
+                && q.values.iter().all(|value| {
+                    compares_by_bytes(value, &q.collation) && p.values.iter().any(|other| same(value, other))
+                })
         }
         (Filter::Compare(q), Filter::Exists(path)) => {
             // What compares with something other than null is there.
@@ -65,13 +74,41 @@ fn leaf_implies(query: &Filter, partial: &Filter) -> bool {
             _ => false,
         },
         (Filter::Compare(q), Filter::Type(p)) => {
-            q.path == p.path
-                && q.operand.kind() != Kind::Array
-                && p.types.contains(q.operand.kind())
-                && q.op == CompareOp::Eq
+            let equals = equals_of(q.operand.kind());
+            q.path == p.path && q.op == CompareOp::Eq && !equals.is_empty() && equals.iter().all(|k| p.types.contains(*k))
         }
         _ => false,
     }
+}
+
+/// The types of the values that may equal one of this type; none where nothing at all may, or an array's elements.
+fn equals_of(kind: Kind) -> &'static [Kind] {
+    match kind {
+        Kind::Double | Kind::Int32 | Kind::Int64 | Kind::Decimal128 => {
+            &[Kind::Double, Kind::Int32, Kind::Int64, Kind::Decimal128]
+        }
+        Kind::String | Kind::Symbol => &[Kind::String, Kind::Symbol],
+        Kind::Document => &[Kind::Document],
+        Kind::Boolean => &[Kind::Boolean],
+        Kind::ObjectId => &[Kind::ObjectId],
+        Kind::DateTime => &[Kind::DateTime],
+        Kind::Timestamp => &[Kind::Timestamp],
+        Kind::Binary => &[Kind::Binary],
+        Kind::MinKey => &[Kind::MinKey],
+        Kind::MaxKey => &[Kind::MaxKey],
+        _ => &[],
+    }
+}
+
+/// Whether strings compare in the query as they do in the partial filter; either has a collation only if its operand
+/// holds strings.
+fn same_order(query: &Option<Collation>, partial: &Compare) -> bool {
+    query.as_ref().map(Collation::spec) == partial.collation.as_ref().map(Collation::spec)
+}
+
+/// Whether equality of this value does not depend on a collation.
+fn compares_by_bytes(value: &OwnedValue, collation: &Option<Collation>) -> bool {
+    collation.is_none() || !crate::filter::holds_strings(value.kind())
 }
 
 /// Whether a comparison leaves nothing that the partial filter's comparison would not take.
@@ -80,7 +117,10 @@ fn compare_implies(op: CompareOp, operand: &OwnedValue, partial: &Compare) -> bo
     if a.kind().rank() != b.kind().rank() || matches!(a, Value::Array(_)) || is_nan(&a) || is_nan(&b) {
         return false;
     }
-    let order = order::compare(&a, &b);
+    let order = match &partial.collation {
+        None => order::compare(&a, &b),
+        Some(collation) => order::compare_with(&a, &b, &|x: &[u8], y: &[u8]| collation.compare(x, y)),
+    };
     match (op, partial.op) {
         (CompareOp::Eq, p) => p.accepts(order),
         (CompareOp::Lt, CompareOp::Lt | CompareOp::Lte) => order != Ordering::Greater,

@@ -3,8 +3,7 @@
 use bindery_document::{Builder, Doc, Element, Error, Result, Value};
 
 use crate::collation::Collation;
-use crate::filter::{Filter, ParseContext};
-use crate::refuse_special_operators;
+use crate::filter::{Allowed, Filter, ParseContext};
 
 /// MongoDB's code for an argument that is no document.
 const NOT_A_DOCUMENT: i32 = 31274;
@@ -29,11 +28,8 @@ impl ElemMatch {
         let open = query.open_document(field);
         query.append("$elemMatch", argument);
         query.close(open);
-        let context = ParseContext::with_collation(collation.cloned());
-        let query = query.finish();
-        let filter = Filter::parse_in_order(query.doc(), &context)?;
-        refuse_special_operators(query.doc())?;
-        Ok(ElemMatch(filter))
+        let context = ParseContext::with_collation(collation.cloned()).allowing(Allowed::NoWholeDocuments);
+        Ok(ElemMatch(Filter::parse_in_order(query.finish().doc(), &context)?))
     }
 
     /// The first element of the document's field that satisfies the query.

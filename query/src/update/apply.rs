@@ -29,6 +29,7 @@ struct Walk<'w> {
     filters: &'w [ArrayFilter],
     out: Builder,
     changed: LeafSet,
+    touched: LeafSet,
     /// Only this leaf is applied, if given.
     only: Option<usize>,
 }
@@ -44,15 +45,23 @@ enum Place {
     Array,
 }
 
+/// Which operators did something.
+pub(super) struct Done {
+    /// Those that changed the document.
+    pub(super) changed: LeafSet,
+    /// Those whose work counts as a change only where an index holds the field.
+    pub(super) touched: LeafSet,
+}
+
 /// Applies all operators, writing the new document into the buffer.
 ///
 /// # Errors
 /// That of the first operator, in the tree's order, that cannot be applied.
-pub(super) fn apply(operators: &Operators, doc: Doc<'_>, context: &Context<'_>, out: &mut Vec<u8>) -> Result<LeafSet> {
+pub(super) fn apply(operators: &Operators, doc: Doc<'_>, context: &Context<'_>, out: &mut Vec<u8>) -> Result<Done> {
     match run(operators, doc, context, None, std::mem::take(out)) {
-        Ok((bytes, changed)) => {
+        Ok((bytes, done)) => {
             *out = bytes;
-            Ok(changed)
+            Ok(done)
         }
         Err(error) if operators.leaf_count() == 1 => Err(error),
         Err(error) => Err(first_error(operators, doc, context).unwrap_or(error)),
@@ -70,16 +79,17 @@ fn run(
     context: &Context<'_>,
     only: Option<usize>,
     buffer: Vec<u8>,
-) -> Result<(Vec<u8>, LeafSet)> {
+) -> Result<(Vec<u8>, Done)> {
     let mut walk = Walk {
         context,
         filters: &operators.filters,
         out: Builder::with_buffer(buffer),
         changed: LeafSet::default(),
+        touched: LeafSet::default(),
         only,
     };
     walk.fields(&operators.root, doc, Place::Top)?;
-    Ok((walk.out.finish().into_bytes(), walk.changed))
+    Ok((walk.out.finish().into_bytes(), Done { changed: walk.changed, touched: walk.touched }))
 }
 
 impl Walk<'_> {
@@ -266,7 +276,10 @@ impl Walk<'_> {
 
     fn leaf(&mut self, leaf: &Leaf, element: Element<'_>, place: Place) -> Result<()> {
         match leaf.operator.update(element, self.context, &mut self.out)? {
-            Outcome::Unchanged => {
+            outcome @ (Outcome::Unchanged | Outcome::Touched) => {
+                if outcome == Outcome::Touched {
+                    self.touched.add(leaf.number);
+                }
                 self.out.append_element(element);
                 return Ok(());
             }

@@ -6,8 +6,7 @@
 use bindery_document::{Builder, Doc, Element, Error, Result, Value, code};
 
 use super::Options;
-use crate::filter::{Filter, ParseContext};
-use crate::refuse_special_operators;
+use crate::filter::{Allowed, Filter, ParseContext};
 
 /// One array filter.
 #[derive(Debug)]
@@ -39,8 +38,8 @@ impl ArrayFilter {
     }
 
     fn parse(query: Doc<'_>, options: &Options) -> Result<ArrayFilter> {
-        let filter = Filter::parse_in_order(query, &ParseContext::with_collation(options.collation.clone()))?;
-        refuse_special_operators(query)?;
+        let context = ParseContext::with_collation(options.collation.clone()).allowing(Allowed::NoWholeDocuments);
+        let filter = Filter::parse_in_order(query, &context)?;
         let mut identifier: Option<String> = None;
         find_identifier(query, &mut identifier)?;
         let Some(identifier) = identifier else {

@@ -106,6 +106,8 @@ pub struct Applied {
     pub modified: bool,
     /// What was changed.
     pub changes: Changes,
+    /// What was not, but counts as modified if an index holds it ([`Update::touches`]).
+    pub touched: LeafSet,
     /// If the new document has the old one's length: the range of bytes in which they differ. Writing
     /// these over the old ones is enough.
     pub patch: Option<Range<usize>>,
@@ -198,6 +200,7 @@ impl Update {
     /// Those of the operators, [`code::PATH_NOT_VIABLE`], [`code::IMMUTABLE_FIELD`], and those of the limits
     /// of documents. `out` holds nothing of use then.
     pub fn apply(&self, doc: Doc<'_>, matched: Option<usize>, now: Now, out: &mut Vec<u8>) -> Result<Applied> {
+        let mut touched = LeafSet::default();
         let (modified, changes) = match &self.form {
             Form::Operators(operators) => {
                 let context = Context {
@@ -208,7 +211,9 @@ impl Update {
                     id_is_fixed: true,
                     renames: operators.find_renames(doc),
                 };
-                let changed = apply::apply(operators, doc, &context, out)?;
+                let done = apply::apply(operators, doc, &context, out)?;
+                touched = done.touched;
+                let changed = done.changed;
                 if operators.may_exceed_depth && !changed.is_empty() {
                     check_depth(Doc::from_stored(out))?;
                 }
@@ -225,7 +230,7 @@ impl Update {
         };
         check_updated_size(out.len())?;
         let patch = if modified { apply::patch_range(doc.as_bytes(), out) } else { None };
-        Ok(Applied { modified, changes, patch })
+        Ok(Applied { modified, changes, touched, patch })
     }
 
     /// Makes the document that an upsert inserts when nothing matches the filter. Its `_id` stands first if

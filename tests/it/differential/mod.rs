@@ -10,6 +10,7 @@
 //! | `BINDERY_MONGOD_URI` | the MongoDB to compare with; without it nothing is run |
 //! | `BINDERY_DIFFERENTIAL_SEED` | another seed than the fixed one; `fresh` makes one up and prints it |
 //! | `BINDERY_DIFFERENTIAL_READS`, `_WRITES`, `_PIPELINES` | how many commands |
+//! | `BINDERY_DIFFERENTIAL_FROM` | the number of the first scene |
 //! | `BINDERY_DIFFERENTIAL_KEEP` | after how many differences to stop |
 //! | `BINDERY_DIFFERENTIAL_SKIP` | leave out commands that hold one of these texts, set apart by `\|` |
 

@@ -85,7 +85,8 @@ fn run(
     };
     let (seed, keep, began) = (seed(), count("BINDERY_DIFFERENTIAL_KEEP", 5), Instant::now());
     say(&format!("differential {what}: {commands} with seed {seed}\n"));
-    let (next, done, differ) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
+    let first = count("BINDERY_DIFFERENTIAL_FROM", 0);
+    let (next, done, differ) = (AtomicUsize::new(first), AtomicUsize::new(0), AtomicUsize::new(0));
     let (errors, idle) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let kinds = Mutex::new(Vec::new());
     let workers = std::thread::available_parallelism().map_or(1, Into::into);

@@ -105,6 +105,8 @@ pub(super) enum Operator {
 pub(super) enum Outcome {
     /// Nothing: the field stays as it is, and the caller copies it.
     Unchanged,
+    /// As `Unchanged`, but the document counts as modified if an index holds the field.
+    Touched,
     /// The field goes.
     Removed,
     /// The new field has been written.

@@ -13,8 +13,7 @@ use std::cmp::Ordering;
 use bindery_document::{Builder, Doc, Element, OwnedValue, Result, Value, code};
 
 use super::{Context, Options, Outcome, array_items, item_value, write_items};
-use crate::filter::{Filter, ParseContext};
-use crate::refuse_special_operators;
+use crate::filter::{Allowed, Filter, ParseContext};
 
 /// Which elements go.
 #[derive(Debug)]
@@ -31,22 +30,17 @@ impl Pull {
     /// Takes the argument.
     ///
     /// # Errors
-    /// Those of the query language and of [`refuse_special_operators`].
+    /// Those of the query language without what means whole documents.
     pub(super) fn parse(argument: Value<'_>, options: &Options) -> Result<Pull> {
-        let context = ParseContext::with_collation(options.collation.clone());
+        let context = ParseContext::with_collation(options.collation.clone()).allowing(Allowed::NoWholeDocuments);
         match argument {
             Value::Document(query) if !is_operator_document(query) => {
-                let filter = Filter::parse_in_order(query, &context)?;
-                refuse_special_operators(query)?;
-                Ok(Pull::Matching(filter))
+                Ok(Pull::Matching(Filter::parse_in_order(query, &context)?))
             }
             Value::Document(_) | Value::Regex { .. } => {
                 let mut query = Builder::new();
                 query.append("", argument);
-                let query = query.finish();
-                let filter = Filter::parse_in_order(query.doc(), &context)?;
-                refuse_special_operators(query.doc())?;
-                Ok(Pull::Satisfying(filter))
+                Ok(Pull::Satisfying(Filter::parse_in_order(query.finish().doc(), &context)?))
             }
             other => Ok(Pull::Equal(OwnedValue::new(other))),
         }

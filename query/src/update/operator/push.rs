@@ -76,7 +76,9 @@ impl Push {
         let mut items = array_items(field, "$push", code::BAD_VALUE)?;
         let cuts = self.slice.is_some_and(|slice| slice.unsigned_abs() < items.len() as u64);
         if self.values.is_empty() && (self.sort.is_none() || items.is_empty()) && !cuts {
-            return Ok(Outcome::Unchanged);
+            // To MongoDB a sort always changes the array. It finds out better when it writes in place, which it does
+            // not do where an index is concerned.
+            return Ok(if self.sort.is_some() { Outcome::Touched } else { Outcome::Unchanged });
         }
         self.arrange(&mut items, context);
         write_items(field.key, &items, out);
