@@ -55,8 +55,11 @@ pub(crate) fn expire(server: &Inner, cx: &mut Cx<'_>) -> Result<u64> {
         let filters = filters(&guard.peek(), server.now_millis());
         for filter in filters {
             let records = matching_records(server, &guard, &Question::new(filter.doc()), cx)?;
-            for record_id in records {
+            for record_id in records.records {
                 deleted += u64::from(write::delete(&mut guard, record_id, cx)?);
+            }
+            if let Some(failure) = records.failure {
+                return Err(failure);
             }
         }
     }

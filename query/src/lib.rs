@@ -11,4 +11,3 @@ pub mod projection;
 pub mod regex;
 pub mod sort;
 pub mod update;
-

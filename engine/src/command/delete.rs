@@ -89,15 +89,15 @@ fn delete(request: &Request<'_>, name: &str, statement: &Statement<'_>, cx: &mut
         Target::Collection(collection) => collection,
     };
     let mut guard = collection.lock_for_writing();
-    let records = matching_records(request.server, &guard, &statement.question, cx)?;
+    let found = matching_records(request.server, &guard, &statement.question, cx)?;
     let mut count = 0;
-    for record in records {
+    for record in found.records {
         cx.step()?;
         write::delete(&mut guard, record, cx)?;
         count += 1;
         if statement.one {
-            break;
+            return Ok(count);
         }
     }
-    Ok(count)
+    found.failure.map_or(Ok(count), Err)
 }

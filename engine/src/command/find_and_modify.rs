@@ -143,7 +143,7 @@ fn modify(request: &Request<'_>, name: &str, arguments: &Arguments<'_>, cx: &mut
     };
     let wanted = shape(request, arguments, Some(&state))?;
     drop(state);
-    let found = matching_records(request.server, &guard, &statement.question, cx)?.first().copied();
+    let found = matching_records(request.server, &guard, &statement.question, cx)?.first()?;
     let shape = |document: Doc<'_>| match &wanted {
         Some(wanted) => project(wanted, document),
         None => Ok(DocBuf::from(document)),
@@ -182,7 +182,7 @@ fn old_version(guard: &WriteGuard<'_>, record_id: bindery_index::RecordId, cx: &
 fn shape(request: &Request<'_>, arguments: &Arguments<'_>, state: Option<&State>) -> Result<Option<Shape>> {
     let Some(fields) = arguments.fields else { return Ok(None) };
     let question = &arguments.statement.question;
-    let shape = question.shape(fields, &request.server.scope(), question.collation(state)?, None)?;
+    let shape = question.shape(fields, &request.server.scope(), question.collation(state)?)?;
     if arguments.new && shape.projection.needs_position() {
         return Err(Error::new(code::BAD_VALUE, "cannot use a positional projection and return the new document"));
     }

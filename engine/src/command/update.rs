@@ -158,19 +158,19 @@ fn update_statement(
     if !statement.multi {
         question.limit = Some(1);
     }
-    let records = matching_records(request.server, &guard, &question, cx)?;
-    if records.is_empty() && statement.upsert {
+    let found = matching_records(request.server, &guard, &question, cx)?;
+    if found.records.is_empty() && found.failure.is_none() && statement.upsert {
         outcome.upserted = Some(compiled.upsert(request, &mut guard, bypass, cx)?.0);
         return Ok(());
     }
     let mut buffer = Vec::new();
-    for record_id in records {
+    for record_id in found.records {
         cx.step()?;
         let modified = compiled.apply(&mut guard, record_id, bypass, &mut buffer, cx)?;
         outcome.matched += 1;
         outcome.modified += u64::from(modified);
     }
-    Ok(())
+    found.failure.map_or(Ok(()), Err)
 }
 
 /// Makes the values of `c` variables of a pipeline.
@@ -198,6 +198,8 @@ fn define_constants(constants: Option<Doc<'_>>, context: &mut expression::ParseC
 /// A statement's filter and update, compiled.
 pub(crate) struct Compiled {
     filter: Filter,
+    /// What the filter describes, where this is not to be seen from its compiled form.
+    description: Option<Filter>,
     update: Update,
     now: Now,
 }
@@ -229,11 +231,17 @@ impl Compiled {
             (document, None) => Update::parse(document, &statement.array_filters, options)?,
         };
         let filter = Filter::parse(statement.question.filter, &context)?;
+        let description = match &filter {
+            Filter::AlwaysFalse if statement.upsert => {
+                Some(Filter::parse_as_description(statement.question.filter, &context)?)
+            }
+            _ => None,
+        };
         let now = Now {
             date_ms: scope.now_millis,
             timestamp: ((scope.now_millis / 1000) as u64) << 32 | request.server.next_increment(),
         };
-        Ok(Compiled { filter, update, now })
+        Ok(Compiled { filter, description, update, now })
     }
 
     /// Updates a record that matches; says whether it counts as modified. The new version is left in `buffer`.
@@ -287,7 +295,7 @@ impl Compiled {
     /// # Errors
     /// What the update says.
     pub(crate) fn new_document(&self) -> Result<DocBuf> {
-        self.update.upsert(&self.filter, self.now)
+        self.update.upsert(self.description.as_ref().unwrap_or(&self.filter), self.now)
     }
 
     /// Inserts the document that the filter and the update describe; gives its `_id` and itself.

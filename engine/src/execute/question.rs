@@ -7,7 +7,7 @@ use bindery_query::collation::Collation;
 use bindery_query::expression::{self, Expression};
 use bindery_query::filter::{Allowed, Filter, ParseContext};
 use bindery_query::plan::{Hint, Purpose, Query, ScanDirection, Shape};
-use bindery_query::projection::{Language, Projection};
+use bindery_query::projection::Projection;
 use bindery_query::sort::{Sort, SortOrder};
 
 use crate::collection::State;
@@ -72,6 +72,11 @@ impl<'a> Question<'a> {
         let collation = self.collation(state)?;
         let context = self.context(scope, collation.clone())?;
         let filter = Arc::new(Filter::parse(self.filter, &context)?);
+        if let Some(spec) = self.sort.filter(|spec| spec.count() > 1 && spec.get("$natural").is_some()) {
+            SortOrder::parse(spec, None)?;
+        }
+        // What is wrong with the projection is reported before what is wrong with the sort.
+        let shape = self.projection.map(|projection| self.shape(projection, scope, collation.clone())).transpose()?;
         let (mut sort, mut natural) = (None, None);
         if let Some(spec) = self.sort {
             match SortOrder::parse(spec, collation.as_ref())? {
@@ -82,10 +87,10 @@ impl<'a> Question<'a> {
                 }
             }
         }
-        let shape = match self.projection {
-            Some(projection) => Some(Arc::new(self.shape(projection, scope, collation.clone(), sort.clone())?)),
-            None => None,
-        };
+        let shape = shape.map(|shape| {
+            let sort_key = sort.clone().filter(|_| shape.projection.needs_sort_key());
+            Arc::new(Shape { sort_key, ..shape })
+        });
         if let (Some(order), Some(shape), None) = (&sort, &shape, self.limit) {
             sort = Some(Arc::new(Sort::clone(order).after(&shape.projection)));
         }
@@ -133,26 +138,14 @@ impl<'a> Question<'a> {
     ///
     /// # Errors
     /// What the language says.
-    pub(crate) fn shape(
-        &self,
-        projection: Doc<'_>,
-        scope: &Scope,
-        collation: Option<Collation>,
-        sort: Option<Arc<Sort>>,
-    ) -> Result<Shape> {
+    pub(crate) fn shape(&self, projection: Doc<'_>, scope: &Scope, collation: Option<Collation>) -> Result<Shape> {
         let mut expressions = self.expressions(scope)?;
-        let compiled = Projection::parse(projection, Language::Find, collation.as_ref(), &mut expressions)?;
-        let position = match compiled.needs_position() {
-            true => {
-                // What is wrong with the query as such comes before what it must not have here.
-                let context = self.context(scope, collation)?;
-                Filter::parse_in_order(self.filter, &context)?;
-                Some(Filter::parse_in_order(self.filter, &context.allowing(Allowed::NoWholeDocuments))?)
-            }
-            false => None,
-        };
-        let sort_key = sort.filter(|_| compiled.needs_sort_key());
-        Ok(Shape { projection: compiled, position, sort_key })
+        let context = self.context(scope, collation.clone())?.allowing(Allowed::NoWholeDocuments);
+        let position = || Filter::parse_in_order(self.filter, &context);
+        let compiled =
+            Projection::parse_find(projection, collation.as_ref(), &mut expressions, &|| position().map(|_| ()))?;
+        let position = compiled.needs_position().then(position).transpose()?;
+        Ok(Shape { projection: compiled, position, sort_key: None })
     }
 
     /// What filters are parsed with.

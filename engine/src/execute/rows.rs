@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bindery_document::{Builder, Doc, DocBuf, Result, Value};
+use bindery_document::{Builder, Doc, DocBuf, Error, Result, Value};
 use bindery_index::RecordId;
 use bindery_query::pipeline::Sink;
 use bindery_query::plan::Query;
@@ -124,6 +124,28 @@ impl Rows for CountedRows {
     }
 }
 
+/// What a command will write to.
+pub(crate) struct Matching {
+    /// The records found, in order.
+    pub(crate) records: Vec<RecordId>,
+    /// Why there are not more: MongoDB writes to a document before it looks for the next one, so that what was found
+    /// is written to before this is reported.
+    pub(crate) failure: Option<Error>,
+}
+
+impl Matching {
+    /// The first record.
+    ///
+    /// # Errors
+    /// What kept it from being found.
+    pub(crate) fn first(self) -> Result<Option<RecordId>> {
+        match (self.records.first(), self.failure) {
+            (None, Some(failure)) => Err(failure),
+            (first, _) => Ok(first.copied()),
+        }
+    }
+}
+
 /// The records that match, for a command that will write to them. No snapshot is held afterwards, so that
 /// the writes change pages in place.
 ///
@@ -134,14 +156,17 @@ pub(crate) fn matching_records(
     guard: &WriteGuard<'_>,
     question: &Question<'_>,
     cx: &mut Cx<'_>,
-) -> Result<Vec<RecordId>> {
+) -> Result<Matching> {
     let state = guard.snapshot();
     let query = question.compile(&server.scope(), Some(&state))?;
     let planned = choose(&state, &query, server.planner)?;
     let mut stage = build(&state, planned.winner);
     let mut records = Vec::new();
-    while stage.advance(&state, cx)? {
-        records.extend(stage.record_id());
+    loop {
+        match stage.advance(&state, cx) {
+            Ok(true) => records.extend(stage.record_id()),
+            Ok(false) => return Ok(Matching { records, failure: None }),
+            Err(failure) => return Ok(Matching { records, failure: Some(failure) }),
+        }
     }
-    Ok(records)
 }

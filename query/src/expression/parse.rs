@@ -69,7 +69,7 @@ impl ParseContext {
         !self.met_unported
     }
 
-    pub(super) fn is_folding_deferred(&self) -> bool {
+    pub(crate) fn is_folding_deferred(&self) -> bool {
         self.folding_deferred
     }
 

@@ -16,6 +16,22 @@ use bindery_document::Path;
 
 /// Simplifies a tree without reordering it.
 pub fn simplify(filter: Filter) -> Filter {
+    simplify_with(filter, Depth::Whole)
+}
+
+/// How much is found out about what can never match.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Depth {
+    /// All that the tree's shape tells.
+    Whole,
+    /// Only `$alwaysFalse`, and what combines it: as far as MongoDB goes.
+    Constants,
+}
+
+/// As [`simplify`], with what can never match left as it is where so asked.
+pub(super) fn simplify_with(filter: Filter, depth: Depth) -> Filter {
+    let simplify = |filter: Filter| simplify_with(filter, depth);
+    let whole = depth == Depth::Whole;
     match filter {
         Filter::And(children) => {
             let (mut kept, mut spliced) = (Vec::new(), Vec::new());
@@ -48,7 +64,7 @@ pub fn simplify(filter: Filter) -> Filter {
             for child in children.into_iter().map(simplify) {
                 match child {
                     Filter::AlwaysFalse => {}
-                    Filter::AlwaysTrue => return Filter::AlwaysFalse,
+                    Filter::AlwaysTrue if whole => return Filter::AlwaysFalse,
                     other => kept.push(other),
                 }
             }
@@ -59,19 +75,23 @@ pub fn simplify(filter: Filter) -> Filter {
             }
         }
         Filter::Not(child) => match simplify(*child) {
-            Filter::AlwaysTrue => Filter::AlwaysFalse,
+            Filter::AlwaysTrue if whole => Filter::AlwaysFalse,
             Filter::AlwaysFalse => Filter::AlwaysTrue,
             other => Filter::Not(Box::new(other)),
         },
-        Filter::In(test) => test.simplify(),
+        Filter::In(test) => match test.simplify() {
+            // Nothing is in no values.
+            Filter::AlwaysFalse if !whole => Filter::Nor(vec![Filter::AlwaysTrue]),
+            other => other,
+        },
         Filter::ElemMatchObject(ElemMatchObject { path, filter }) => match simplify(*filter) {
-            Filter::AlwaysFalse => Filter::AlwaysFalse,
+            Filter::AlwaysFalse if whole => Filter::AlwaysFalse,
             filter => Filter::ElemMatchObject(ElemMatchObject { path, filter: Box::new(filter) }),
         },
         Filter::ElemMatchValue(ElemMatchValue { path, filters }) => {
             // Only `$all` and `$not` have combined conditions inside; the former is spliced in.
             match simplify(Filter::And(filters)) {
-                Filter::AlwaysFalse => Filter::AlwaysFalse,
+                Filter::AlwaysFalse if whole => Filter::AlwaysFalse,
                 Filter::And(filters) => Filter::ElemMatchValue(ElemMatchValue { path, filters }),
                 other => Filter::ElemMatchValue(ElemMatchValue { path, filters: vec![other] }),
             }

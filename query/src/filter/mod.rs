@@ -121,6 +121,16 @@ impl Filter {
         Ok(canonical::simplify(parse::document(query, parse::Place::top(context))?))
     }
 
+    /// As [`Filter::parse`], for the document that an upsert makes of a filter: what can never match still says what
+    /// its fields are equal to, unless it is `$alwaysFalse`.
+    ///
+    /// # Errors
+    /// As [`Filter::parse`].
+    pub fn parse_as_description(query: Doc<'_>, context: &ParseContext) -> Result<Filter> {
+        let written = parse::document(query, parse::Place::top(context))?;
+        Ok(canonical::sort(canonical::simplify_with(written, canonical::Depth::Constants)))
+    }
+
     /// The path that a leaf tests; `None` for what combines others and for what has none.
     pub fn path(&self) -> Option<&Path> {
         match self {

@@ -37,7 +37,11 @@ pub(super) fn parse(argument: Value<'_>, context: &mut ParseContext) -> Result<F
         let Value::Array(stages) = element.value() else {
             return Err(Error::new(40170, format!("the facet '{name}' must be an array of stages")));
         };
-        let mut inner = ParseContext { collation: context.collation.clone(), expressions: context.expressions.clone(), ..ParseContext::default() };
+        let mut inner = ParseContext {
+            collation: context.collation.clone(),
+            expressions: context.expressions.clone(),
+            ..ParseContext::default()
+        };
         facets.push((name.into(), parse::parse(stages, &mut inner, Place::Facet)?));
     }
     Ok(Facet { facets })

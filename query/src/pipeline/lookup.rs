@@ -103,7 +103,11 @@ pub(super) fn parse(argument: Value<'_>, context: &mut ParseContext) -> Result<L
     if variables.is_some() && stages.is_none() {
         return malformed("takes 'let' only with a pipeline");
     }
-    let mut inner = ParseContext { collation: context.collation.clone(), expressions: context.expressions.clone(), ..ParseContext::default() };
+    let mut inner = ParseContext {
+        collation: context.collation.clone(),
+        expressions: context.expressions.clone(),
+        ..ParseContext::default()
+    };
     let mut values = Vec::new();
     for variable in variables.into_iter().flatten() {
         check_variable_name(variable.key_str())?;

@@ -94,9 +94,18 @@ impl Pipeline {
     /// 14 for a stage that is no document, 40323 for one that has not one field, 40324 for an unknown one, 40600
     /// to 40602 for stages in wrong places; those of the stages.
     pub fn parse(stages: Doc<'_>, context: &mut ParseContext) -> Result<Pipeline> {
-        let mut pipeline = parse::parse(stages, context, parse::Place::Top)?;
+        let mut pipeline = Pipeline::parse_unfolded(stages, context)?;
         pipeline.fold()?;
         Ok(pipeline)
+    }
+
+    /// As [`Pipeline::parse`], but constant parts of expressions are left to be evaluated for each document, as in
+    /// the pipeline of an update.
+    ///
+    /// # Errors
+    /// As [`Pipeline::parse`], except for constant parts that cannot be evaluated.
+    pub fn parse_unfolded(stages: Doc<'_>, context: &mut ParseContext) -> Result<Pipeline> {
+        parse::parse(stages, context, parse::Place::Top)
     }
 
     /// The stages, as they were written; they are reordered when the pipeline is opened.

@@ -24,7 +24,11 @@ pub struct UnionWith {
 /// [`code::FAILED_TO_PARSE`] for another argument, 14 for fields of wrong types, 40415 for unknown ones, 31441
 /// for stages that a union must not have; those of stages.
 pub(super) fn parse(argument: Value<'_>, context: &mut ParseContext) -> Result<UnionWith> {
-    let mut inner = ParseContext { collation: context.collation.clone(), expressions: context.expressions.clone(), ..ParseContext::default() };
+    let mut inner = ParseContext {
+        collation: context.collation.clone(),
+        expressions: context.expressions.clone(),
+        ..ParseContext::default()
+    };
     let (mut collection, mut stages) = (None, bindery_document::doc::EMPTY);
     match argument {
         Value::String(name) => collection = Some(name.as_str()),

@@ -31,6 +31,16 @@ pub(super) fn provided(
     if !same_collation || index.key.iter().any(|e| e.key.ends_with(b"$**")) {
         return None;
     }
+    // Hashes are in no order; one value is.
+    let is_scattered = |path: &str| {
+        let fields = index.key.iter().zip(&access.fields);
+        fields
+            .filter(|(e, _)| e.value().as_str() == Some("hashed"))
+            .any(|(_, (hashed, intervals))| hashed == path && !is_point(intervals))
+    };
+    if sort.fields().iter().any(|field| is_scattered(&field.path)) {
+        return None;
+    }
     if let Some(direction) = scan_direction(access, sort) {
         return Some(Provided::Scan(direction));
     }

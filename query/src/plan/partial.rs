@@ -75,7 +75,10 @@ fn leaf_implies(query: &Filter, partial: &Filter) -> bool {
         },
         (Filter::Compare(q), Filter::Type(p)) => {
             let equals = equals_of(q.operand.kind());
-            q.path == p.path && q.op == CompareOp::Eq && !equals.is_empty() && equals.iter().all(|k| p.types.contains(*k))
+            q.path == p.path
+                && q.op == CompareOp::Eq
+                && !equals.is_empty()
+                && equals.iter().all(|k| p.types.contains(*k))
         }
         _ => false,
     }

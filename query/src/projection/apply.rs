@@ -4,7 +4,7 @@ use bindery_document::build::index_key;
 use bindery_document::{Builder, Doc, Element, Error, Kind, Result, Value};
 
 use super::slotted::{append_slot, is_slot};
-use super::{Child, Input, Node, Projection, Rest};
+use super::{Child, Input, Node, Projection, Rest, position};
 
 /// MongoDB's code for a positional `$` when the query matched no array element.
 const NO_POSITION: i32 = 51246;
@@ -16,7 +16,14 @@ const POSITION_MISMATCH: i32 = 51247;
 pub(super) fn apply(projection: &Projection, input: &Input<'_>, out: &mut Vec<u8>) -> Result<()> {
     let mut walk = Walk::new(projection, input, std::mem::take(out));
     walk.fields(&projection.root, input.scope.root(), Way::default())?;
-    *out = walk.out.finish().into_bytes();
+    let projected = walk.out.finish();
+    if let Some(found) = position::find(projected.doc(), &projection.position_path) {
+        let at = input.position.ok_or_else(no_position)?;
+        let item = found.array().iter().nth(at).ok_or_else(mismatch)?;
+        *out = found.put(projected.doc(), input.scope.root(), &projection.position_path, item);
+        return Ok(());
+    }
+    *out = projected.into_bytes();
     Ok(())
 }
 
@@ -270,10 +277,12 @@ impl<'w> Walk<'w> {
     }
 
     fn position(&self) -> Result<usize> {
-        self.input.position.ok_or_else(|| {
-            Error::new(NO_POSITION, "the query matched no array element that the positional projection could mean")
-        })
+        self.input.position.ok_or_else(no_position)
     }
+}
+
+fn no_position() -> Error {
+    Error::new(NO_POSITION, "the query matched no array element that the positional projection could mean")
 }
 
 fn mismatch() -> Error {

@@ -13,17 +13,23 @@ const NOT_A_DOCUMENT: i32 = 31274;
 pub(super) struct ElemMatch(Filter);
 
 impl ElemMatch {
-    /// Compiles the argument for a field.
+    /// Checks that the argument is a document.
     ///
     /// # Errors
-    /// 31274 for what is no document; those of the query language.
-    pub(super) fn parse(field: &str, argument: Value<'_>, collation: Option<&Collation>) -> Result<ElemMatch> {
-        if argument.as_document().is_none() {
-            return Err(Error::new(
-                NOT_A_DOCUMENT,
-                format!("$elemMatch of '{field}' needs a document, not {}", argument.kind().alias()),
-            ));
+    /// 31274 if not.
+    pub(super) fn check(field: &str, argument: Value<'_>) -> Result<()> {
+        if argument.as_document().is_some() {
+            return Ok(());
         }
+        let kind = argument.kind().alias();
+        Err(Error::new(NOT_A_DOCUMENT, format!("$elemMatch of '{field}' needs a document, not {kind}")))
+    }
+
+    /// Compiles the argument, a document, for a field.
+    ///
+    /// # Errors
+    /// Those of the query language.
+    pub(super) fn parse(field: &str, argument: Value<'_>, collation: Option<&Collation>) -> Result<ElemMatch> {
         let mut query = Builder::new();
         let open = query.open_document(field);
         query.append("$elemMatch", argument);

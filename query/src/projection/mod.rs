@@ -22,6 +22,7 @@ mod apply;
 mod elem_match;
 mod meta;
 mod parse;
+mod position;
 mod slice;
 mod slotted;
 
@@ -63,6 +64,8 @@ pub struct Projection {
     root: Node,
     rest: Rest,
     needs_position: bool,
+    /// The path of the array that the positional `$` is about; empty without one.
+    position_path: Vec<Box<str>>,
     needs_sort_key: bool,
 }
 
@@ -119,7 +122,7 @@ impl Projection {
     /// # Errors
     /// MongoDB's codes: 31253, 31254, 31252 and 31310 for what may not be mixed, 31249 and 31250 for paths
     /// that meet, 15998, 16410, 40352 and 40353 for malformed paths, 51270 and 51272 for empty documents,
-    /// 31255, 31271, 31274 to 31276, 31308, 31394 and 31395 for misused operators, 17307 and 17308 for
+    /// 31255, 31256, 31271, 31274 to 31276, 31308, 31394 and 31395 for misused operators, 17307 and 17308 for
     /// `$meta`; those of expressions and of queries.
     pub fn parse(
         spec: Doc<'_>,
@@ -127,7 +130,20 @@ impl Projection {
         collation: Option<&Collation>,
         context: &mut expression::ParseContext,
     ) -> Result<Projection> {
-        parse::projection(spec, language, collation, context)
+        parse::projection(spec, language, collation, context, &|| Ok(()))
+    }
+
+    /// As [`Projection::parse`] for `find`; where the positional `$` is used, the caller says whether that may be.
+    ///
+    /// # Errors
+    /// As [`Projection::parse`], and the caller's.
+    pub fn parse_find(
+        spec: Doc<'_>,
+        collation: Option<&Collation>,
+        context: &mut expression::ParseContext,
+        on_position: &dyn Fn() -> Result<()>,
+    ) -> Result<Projection> {
+        parse::projection(spec, Language::Find, collation, context, on_position)
     }
 
     /// Compiles the fields that `$addFields` and `$set` add.

@@ -26,7 +26,8 @@ mod wrong {
     pub(super) const EXPRESSION_IN_EXCLUSION: i32 = 31252;
     pub(super) const INCLUSION_IN_EXCLUSION: i32 = 31253;
     pub(super) const EXCLUSION_IN_INCLUSION: i32 = 31254;
-    pub(super) const POSITION_AND_ELEM_MATCH: i32 = 31255;
+    pub(super) const ELEM_MATCH_BESIDE_POSITION: i32 = 31255;
+    pub(super) const POSITION_BESIDE_ELEM_MATCH: i32 = 31256;
     pub(super) const POSITION_WITH_DOCUMENT: i32 = 31271;
     pub(super) const NESTED_ELEM_MATCH: i32 = 31275;
     pub(super) const TWO_POSITIONS: i32 = 31276;
@@ -38,8 +39,6 @@ mod wrong {
     pub(super) const POSITION_IN_EXCLUSION: i32 = 31395;
     pub(super) const EMPTY_DOCUMENT: i32 = 51270;
     pub(super) const EMPTY_PROJECTION: i32 = 51272;
-    /// What expressions fail with for an operator that is none.
-    pub(super) const NO_OPERATOR: i32 = 168;
 }
 
 /// Compiles a projection of `find` or `$project`.
@@ -48,6 +47,7 @@ pub(super) fn projection(
     language: Language,
     collation: Option<&Collation>,
     context: &mut expression::ParseContext,
+    on_position: &dyn Fn() -> Result<()>,
 ) -> Result<Projection> {
     if spec.is_empty() && language == Language::Aggregate {
         return Err(Error::new(wrong::EMPTY_PROJECTION, "a projection needs at least one field"));
@@ -56,6 +56,7 @@ pub(super) fn projection(
         language,
         collation,
         context,
+        on_position,
         root: Node::default(),
         is_inclusion: None,
         id: None,
@@ -65,6 +66,9 @@ pub(super) fn projection(
         needs_sort_key: false,
     };
     parser.fields(spec, &mut Vec::new())?;
+    if !parser.context.is_folding_deferred() {
+        parser.root.fold()?;
+    }
     Ok(parser.finish(spec.is_empty()))
 }
 
@@ -96,13 +100,16 @@ fn of_paths<'p>(paths: impl IntoIterator<Item = &'p str>, rest: Rest, child: fn(
 
 fn sealed(mut root: Node, rest: Rest) -> Projection {
     root.seal();
-    Projection { needs_position: root.on_position, root, rest, needs_sort_key: false }
+    let position_path = if root.on_position { super::position::path(&root) } else { Vec::new() };
+    Projection { needs_position: root.on_position, position_path, root, rest, needs_sort_key: false }
 }
 
 struct Parser<'p> {
     language: Language,
     collation: Option<&'p Collation>,
     context: &'p mut expression::ParseContext,
+    /// What has to hold where the positional `$` is used.
+    on_position: &'p dyn Fn() -> Result<()>,
     root: Node,
     /// Decided by the first field that says so.
     is_inclusion: Option<bool>,
@@ -155,14 +162,15 @@ impl Parser<'_> {
             | Value::Double(_)
             | Value::Decimal128(_)) => {
                 let included = value.is_truthy();
+                insert(&mut self.root, path, if included { Child::Keep } else { Child::Drop })?;
                 if path.as_slice() == ["_id"] {
                     self.id = Some(included);
+                    Ok(())
                 } else if included {
-                    self.include(element.key_str())?;
+                    self.include(element.key_str())
                 } else {
-                    self.exclude(element.key_str())?;
+                    self.exclude(element.key_str())
                 }
-                insert(&mut self.root, path, if included { Child::Keep } else { Child::Drop })
             }
             Value::Document(doc) => match doc.first() {
                 None => Err(Error::new(
@@ -172,16 +180,14 @@ impl Parser<'_> {
                 Some(operator) if operator.key.first() == Some(&b'$') && doc.count() == 1 => {
                     self.operator(element, operator, path)
                 }
-                Some(_) => self.fields(doc, path),
+                Some(_) => {
+                    enter(&mut self.root, path)?;
+                    self.fields(doc, path)
+                }
             },
             value => {
-                if self.is_inclusion == Some(false) {
-                    return Err(Error::new(
-                        wrong::LITERAL_IN_EXCLUSION,
-                        format!("an exclusion cannot compute '{}'", element.key_str()),
-                    ));
-                }
-                self.computed(value, path)
+                self.computed(value, path)?;
+                self.compute(wrong::LITERAL_IN_EXCLUSION, element.key_str())
             }
         }
     }
@@ -190,9 +196,12 @@ impl Parser<'_> {
         if self.language == Language::Find {
             match operator.key {
                 b"$slice" => {
-                    if let Some(slice) = Slice::parse(operator.value()) {
+                    // Where it meets another part it is tried as an expression too.
+                    if let Some(slice) = Slice::parse(operator.value())
+                        && insert(&mut self.root, path, Child::Slice(slice)).is_ok()
+                    {
                         self.has_slice = true;
-                        return insert(&mut self.root, path, Child::Slice(slice));
+                        return Ok(());
                     }
                 }
                 b"$elemMatch" => {
@@ -202,8 +211,9 @@ impl Parser<'_> {
                             format!("$elemMatch cannot be used on the nested field '{}'", path.join(".")),
                         ));
                     };
+                    ElemMatch::check(field, operator.value())?;
                     if self.has_position {
-                        return Err(position_and_elem_match());
+                        return Err(together(wrong::ELEM_MATCH_BESIDE_POSITION));
                     }
                     let elem_match = ElemMatch::parse(field, operator.value(), self.collation)?;
                     self.has_elem_match = true;
@@ -217,23 +227,29 @@ impl Parser<'_> {
                 _ => {}
             }
         }
-        if self.is_inclusion == Some(false) {
+        // Projections have a code of their own for an unknown operator, unless it stands inside a known one.
+        if is_unknown(element.value()) {
             return Err(Error::new(
-                wrong::EXPRESSION_IN_EXCLUSION,
-                format!("an exclusion cannot compute '{}'", element.key_str()),
+                wrong::UNKNOWN_EXPRESSION,
+                format!("'{}' is no operator of expressions", operator.key_str()),
             ));
         }
+        self.compute(wrong::EXPRESSION_IN_EXCLUSION, element.key_str())?;
         self.computed(element.value(), path)
     }
 
+    /// Constant parts are evaluated when the whole projection has been read.
     fn computed(&mut self, value: Value<'_>, path: &[&str]) -> Result<()> {
-        let expression = Expression::parse(value, self.context).map_err(|error| {
-            // Projections have a code of their own for an unknown operator, unless it stands inside a known one.
-            let unknown = error.code == wrong::NO_OPERATOR && is_unknown(value);
-            if unknown { Error::new(wrong::UNKNOWN_EXPRESSION, error.message) } else { error }
-        })?;
-        self.is_inclusion = Some(true);
+        let expression = Expression::parse_unfolded(value, self.context)?;
         insert(&mut self.root, path, Child::Computed(Box::new(expression)))
+    }
+
+    fn compute(&mut self, error_code: i32, path: &str) -> Result<()> {
+        if self.is_inclusion == Some(false) {
+            return Err(Error::new(error_code, format!("an exclusion cannot compute '{path}'")));
+        }
+        self.is_inclusion = Some(true);
+        Ok(())
     }
 
     /// `array.$`.
@@ -266,12 +282,14 @@ impl Parser<'_> {
             return Err(Error::new(wrong::TWO_POSITIONS, "a projection may have one positional '$' only"));
         }
         if self.has_elem_match {
-            return Err(position_and_elem_match());
+            return Err(together(wrong::POSITION_BESIDE_ELEM_MATCH));
         }
+        (self.on_position)()?;
+        let path: Vec<&str> = prefix.iter().copied().chain(array.split('.')).collect();
+        insert(&mut self.root, &path, Child::Position)?;
         self.include(element.key_str())?;
         self.has_position = true;
-        let path: Vec<&str> = prefix.iter().copied().chain(array.split('.')).collect();
-        insert(&mut self.root, &path, Child::Position)
+        Ok(())
     }
 
     fn include(&mut self, path: &str) -> Result<()> {
@@ -308,8 +326,8 @@ impl Parser<'_> {
     }
 }
 
-fn position_and_elem_match() -> Error {
-    Error::new(wrong::POSITION_AND_ELEM_MATCH, "the positional '$' and $elemMatch cannot be used together")
+fn together(error_code: i32) -> Error {
+    Error::new(error_code, "the positional '$' and $elemMatch cannot be used together")
 }
 
 /// Whether the value is an operator that expressions do not have.
@@ -381,22 +399,43 @@ fn check_path(path: &str) -> Result<()> {
     Ok(())
 }
 
+/// Makes sure that fields may be named below a path.
+fn enter(node: &mut Node, path: &[&str]) -> Result<()> {
+    let Some((name, below)) = path.split_first() else {
+        return Ok(());
+    };
+    let at = match node.children.iter().position(|(other, _)| **other == **name) {
+        Some(at) => at,
+        None => {
+            node.children.push(((*name).into(), Child::Node(Node::default())));
+            node.children.len() - 1
+        }
+    };
+    match &mut node.children[at].1 {
+        Child::Node(inner) => enter(inner, below),
+        _ => Err(meets(name, if below.is_empty() { wrong::ABOVE_OR_AT_ANOTHER } else { wrong::BELOW_ANOTHER })),
+    }
+}
+
+fn meets(name: &str, error_code: i32) -> Error {
+    Error::new(error_code, format!("two parts of the projection meet at '{name}'"))
+}
+
 /// Puts what is done with a field at the end of its path.
 fn insert(node: &mut Node, path: &[&str], child: Child) -> Result<()> {
     let Some((name, below)) = path.split_first() else {
         return Ok(());
     };
     let existing = node.children.iter().position(|(other, _)| **other == **name);
-    let meets = |error_code| Err(Error::new(error_code, format!("two parts of the projection meet at '{name}'")));
     match (existing, below.is_empty()) {
-        (Some(_), true) => meets(wrong::ABOVE_OR_AT_ANOTHER),
+        (Some(_), true) => Err(meets(name, wrong::ABOVE_OR_AT_ANOTHER)),
         (None, true) => {
             node.children.push(((*name).into(), child));
             Ok(())
         }
         (Some(at), false) => match &mut node.children[at].1 {
             Child::Node(inner) => insert(inner, below, child),
-            _ => meets(wrong::BELOW_ANOTHER),
+            _ => Err(meets(name, wrong::BELOW_ANOTHER)),
         },
         (None, false) => {
             let mut inner = Node::default();

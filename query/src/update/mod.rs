@@ -154,7 +154,7 @@ impl Update {
         } else if options.multi {
             return Err(Error::new(code::FAILED_TO_PARSE, "a replacement cannot be made of several documents"));
         } else {
-            Form::Replacement(replacement::Replacement::parse(document)?)
+            Form::Replacement(replacement::Replacement::new(document))
         };
         Ok(Update { form, options })
     }
@@ -236,7 +236,8 @@ impl Update {
     /// Makes the document that an upsert inserts when nothing matches the filter. Its `_id` stands first if
     /// the filter or the update gives one; else the caller makes one.
     ///
-    /// The filter is to be in the order it was written in or canonical; both give the same.
+    /// The filter is to be in the order it was written in or canonical; both give the same. Where a canonical one
+    /// matches nothing, it says nothing either: see [`Filter::parse_as_description`].
     ///
     /// # Errors
     /// As [`Update::apply`]; [`code::NOT_SINGLE_VALUE_FIELD`] when the filter contradicts itself,

@@ -110,7 +110,7 @@ impl UpdatePipeline {
     /// # Errors
     /// As [`Pipeline::parse`]; [`code::INVALID_OPTIONS`] for a stage that an update must not have.
     pub(super) fn parse(stages: Doc<'_>, context: &mut ParseContext) -> Result<UpdatePipeline> {
-        let pipeline = Pipeline::parse(stages, context)?;
+        let pipeline = Pipeline::parse_unfolded(stages, context)?;
         match pipeline.stages().iter().find(|stage| !matches!(stage, Stage::Project(_) | Stage::ReplaceRoot(_))) {
             None => Ok(UpdatePipeline(pipeline)),
             Some(stage) => Err(Error::new(

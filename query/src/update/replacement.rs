@@ -19,25 +19,18 @@ pub(super) struct Replacement {
 
 impl Replacement {
     /// Takes the document.
-    ///
-    /// # Errors
-    /// [`code::DOLLAR_PREFIXED_FIELD_NAME`] for a top-level name that starts with a dollar sign.
-    pub(super) fn parse(document: Doc<'_>) -> Result<Replacement> {
-        if let Some(field) = document.iter().find(|field| field.key.first() == Some(&b'$')) {
-            return Err(Error::new(
-                code::DOLLAR_PREFIXED_FIELD_NAME,
-                format!("a replacement must not have the top-level field '{}'", field.key_str()),
-            ));
-        }
+    pub(super) fn new(document: Doc<'_>) -> Replacement {
         let has_empty_timestamp = document.iter().any(|field| is_empty_timestamp(&field));
-        Ok(Replacement { document: DocBuf::from(document), has_empty_timestamp })
+        Replacement { document: DocBuf::from(document), has_empty_timestamp }
     }
 
     /// Writes the document that takes the stored one's place; returns whether it counts as a change.
     ///
     /// # Errors
-    /// As [`keep_id`].
+    /// [`code::DOLLAR_PREFIXED_FIELD_NAME`] for a top-level name that starts with a dollar sign, which a new document
+    /// of an upsert may have; [`INVALID_DB_REF`] for a part of a reference that is not complete; as [`keep_id`].
     pub(super) fn apply(&self, stored: Doc<'_>, now: Now, out: &mut Vec<u8>) -> Result<bool> {
+        check_dollar_names(self.document.doc())?;
         let document = self.filled(now);
         keep_id(stored, document.doc(), out)
     }
@@ -100,6 +93,39 @@ pub(super) fn keep_id(old: Doc<'_>, new: Doc<'_>, out: &mut Vec<u8>) -> Result<b
     }
     *out = document.finish().into_bytes();
     Ok(old.as_bytes() != new.as_bytes())
+}
+
+/// MongoDB's code for a reference that is not well formed.
+const INVALID_DB_REF: i32 = 55;
+
+/// Checks that names with a dollar sign at the top of a document are those of a reference: `$ref`, a string, then
+/// `$id`, then perhaps `$db`, a string.
+fn check_dollar_names(document: Doc<'_>) -> Result<()> {
+    let broken = |what: &str| Err(Error::new(INVALID_DB_REF, format!("a reference in the replacement {what}")));
+    let mut before: Option<Element<'_>> = None;
+    let mut fields = document.iter().peekable();
+    while let Some(field) = fields.next() {
+        let follows = |name: &[u8]| before.is_some_and(|before| before.key == name);
+        match field.key {
+            b"$db" if field.kind != Kind::String => return broken("has a $db that is no string"),
+            b"$db" if !follows(b"$id") => return broken("has a $db without an $id before it"),
+            b"$id" if !follows(b"$ref") => return broken("has an $id without a $ref before it"),
+            b"$ref" if field.kind != Kind::String => return broken("has a $ref that is no string"),
+            b"$ref" if fields.peek().is_none_or(|next| next.key != b"$id") => {
+                return broken("has a $ref without an $id behind it");
+            }
+            b"$db" | b"$id" | b"$ref" => {}
+            [b'$', ..] => {
+                return Err(Error::new(
+                    code::DOLLAR_PREFIXED_FIELD_NAME,
+                    format!("a replacement must not have the top-level field '{}'", field.key_str()),
+                ));
+            }
+            _ => {}
+        }
+        before = Some(field);
+    }
+    Ok(())
 }
 
 /// Checks that a value may be an `_id`.

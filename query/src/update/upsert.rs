@@ -22,10 +22,14 @@ impl<'f> Equalities<'f> {
     /// All that the filter says.
     ///
     /// # Errors
-    /// [`code::NOT_SINGLE_VALUE_FIELD`] when two speak about one path, or about a path and a part of it.
+    /// [`code::NOT_SINGLE_VALUE_FIELD`] when two speak about one path, or about a path and a part of it;
+    /// [`code::ILLEGAL_OPERATION`] for the empty path, which no field can be made of.
     pub(super) fn of(filter: &'f Filter) -> Result<Equalities<'f>> {
         let mut equalities = Equalities::default();
         equalities.gather(filter, &|_| true)?;
+        if equalities.fields.iter().any(|(path, _)| path.as_str().is_empty()) {
+            return Err(Error::new(code::ILLEGAL_OPERATION, "the query fixes a field whose path is empty"));
+        }
         Ok(equalities)
     }
 

@@ -15,15 +15,19 @@
 //! | `BINDERY_DIFFERENTIAL_SKIP` | leave out commands that hold one of these texts, set apart by `\|` |
 
 mod arguments;
+mod collations;
 mod expressions;
 mod filters;
 mod indexes;
 mod judge;
 mod pipelines;
+mod projections;
 mod random;
 mod reads;
 mod run;
 mod scene;
+mod schemas;
 mod shrink;
 mod updates;
 mod values;
+mod writes;

@@ -7,8 +7,8 @@ use bson::{Bson, Document, doc};
 
 use super::expressions::{expression, numeric};
 use super::filters::{filter, operand};
+use super::projections::projection;
 use super::random::Random;
-use super::reads::projection;
 use super::values::{path, plain_path};
 
 /// An `aggregate` command over the collection `c`.

@@ -2,8 +2,11 @@
 
 use bson::{Bson, Document, doc};
 
+use super::collations::collation;
 use super::filters::{filter, operand};
+use super::projections::projection;
 use super::random::Random;
+use super::updates::constants;
 use super::values::{path, plain_path};
 
 /// More documents than any collection here has: one batch holds a whole answer.
@@ -16,14 +19,27 @@ pub(super) fn read(random: &mut Random, docs: &[Document], indexes: &[Document])
         1 => {
             let mut count = doc! { "count": "c", "query": filter(random, docs) };
             if random.chance(20) {
-                count.insert("limit", random.between(1, 5));
+                count.insert("limit", random.between(-2, 5));
             }
             if random.chance(20) {
                 count.insert("skip", random.between(0, 5));
             }
+            if random.chance(5) {
+                count.insert("collation", collation(random));
+            }
+            if random.chance(5) {
+                count.insert("hint", hint(random, indexes));
+            }
             count
         }
-        _ => doc! { "distinct": "c", "key": path(random), "query": filter(random, docs) },
+        _ => {
+            let key = if random.chance(97) { path(random) } else { "_id".to_owned() };
+            let mut distinct = doc! { "distinct": "c", "key": key };
+            if random.chance(80) {
+                distinct.insert("query", filter(random, docs));
+            }
+            distinct
+        }
     }
 }
 
@@ -38,16 +54,26 @@ fn find(random: &mut Random, docs: &[Document], indexes: &[Document]) -> Documen
         if random.chance(20) {
             find.insert("skip", random.between(0, 4));
         }
+    } else if random.chance(3) {
+        find.insert("skip", random.between(0, 4));
     }
     if random.chance(30) {
         find.insert("projection", projection(random, docs, &filter));
     }
-    if random.chance(3) {
-        let strength = random.between(1, 3);
-        find.insert("collation", doc! { "locale": "en", "strength": strength });
+    if random.chance(4) {
+        find.insert("collation", collation(random));
     }
     if random.chance(8) {
         find.insert("hint", hint(random, indexes));
+    }
+    if random.chance(5) {
+        find.insert("batchSize", random.between(1, 3));
+    }
+    if random.chance(4) {
+        find.insert("let", constants(random, docs));
+    }
+    if random.chance(4) {
+        between_keys(random, docs, indexes, &mut find);
     }
     find
 }
@@ -59,75 +85,89 @@ fn sort(random: &mut Random) -> Document {
         // Two keys of which one is the other's beginning are refused in some places only.
         let nested = |a: &str, b: &str| a.starts_with(&format!("{b}.")) || b.starts_with(&format!("{a}."));
         if !sort.keys().any(|key| nested(key, &path)) {
-            sort.insert(path, if random.chance(60) { 1 } else { -1 });
+            sort.insert(path, direction(random, 60));
         }
     }
     if sort.is_empty() || random.chance(55) {
-        sort.insert("_id", if random.chance(70) { 1 } else { -1 });
+        sort.insert("_id", direction(random, 70));
     }
     sort
 }
 
-/// An index that sees every document, or the collection itself.
+/// Upwards so many times of a hundred; very seldom no direction at all.
+fn direction(random: &mut Random, upwards: usize) -> Bson {
+    if random.chance(1) {
+        return match random.below(4) {
+            0 => Bson::Double(random.pick(&[1.0, -1.0, 0.5])),
+            1 => Bson::Int64(-1),
+            2 => Bson::Int32(random.pick(&[0, 2])),
+            _ => "x".into(),
+        };
+    }
+    Bson::Int32(if random.chance(upwards) { 1 } else { -1 })
+}
+
+/// An index that sees every document, or the collection itself; seldom an index that leaves documents out, or
+/// none that there is.
 fn hint(random: &mut Random, indexes: &[Document]) -> Bson {
-    let whole: Vec<&str> = indexes
-        .iter()
-        .filter(|index| !index.contains_key("sparse") && !index.contains_key("partialFilterExpression"))
-        .filter(|index| !index.get_document("key").is_ok_and(|key| key.to_string().contains("$**")))
-        .filter_map(|index| index.get_str("name").ok())
-        .collect();
+    let is_whole = |index: &&Document| {
+        !["sparse", "partialFilterExpression", "hidden"].iter().any(|option| index.contains_key(option))
+            && !index.get_document("key").is_ok_and(|key| key.to_string().contains("$**"))
+    };
+    let whole: Vec<&Document> = indexes.iter().filter(is_whole).collect();
+    if !indexes.is_empty() && random.chance(15) {
+        let index = &indexes[random.below(indexes.len())];
+        return name_or_key(random, index);
+    }
+    if random.chance(2) {
+        return "none".into();
+    }
     if whole.is_empty() || random.chance(30) {
         doc! { "$natural": if random.chance(70) { 1 } else { -1 } }.into()
     } else {
-        whole[random.below(whole.len())].into()
+        let index = whole[random.below(whole.len())];
+        name_or_key(random, index)
     }
 }
 
-/// A projection; now and then one that MongoDB refuses.
-pub(super) fn projection(random: &mut Random, docs: &[Document], filter: &Document) -> Document {
-    let mut out = Document::new();
-    match random.weighted(&[48, 26, 10, 10, 4]) {
+fn name_or_key(random: &mut Random, index: &Document) -> Bson {
+    let by_key = random.chance(40);
+    index.get(if by_key { "key" } else { "name" }).cloned().unwrap_or(Bson::Null)
+}
+
+/// `min` and `max`, with the index that they need, or what an index alone gives.
+fn between_keys(random: &mut Random, docs: &[Document], indexes: &[Document], find: &mut Document) {
+    let plain: Vec<&Document> = indexes
+        .iter()
+        .filter(|index| index.get_document("key").is_ok_and(|key| key.values().all(|v| v.as_i32().is_some())))
+        .filter(|index| !index.to_string().contains("$**"))
+        .collect();
+    let Some(index) = plain.get(random.below(plain.len().max(1))) else {
+        return;
+    };
+    let Ok(key) = index.get_document("key") else {
+        return;
+    };
+    let bound = |random: &mut Random| -> Document {
+        key.keys().map(|path| (path.clone(), operand(random, docs, path))).collect()
+    };
+    match random.weighted(&[40, 30, 20, 10]) {
         0 => {
-            for _ in 0..1 + random.below(3) {
-                out.insert(path(random), if random.chance(80) { Bson::Int32(1) } else { true.into() });
-            }
-            if random.chance(30) {
-                out.insert("_id", 0);
-            }
+            find.insert("min", bound(random));
         }
         1 => {
-            for _ in 0..1 + random.below(2) {
-                out.insert(path(random), 0);
-            }
+            find.insert("max", bound(random));
         }
         2 => {
-            let slice: Bson = if random.chance(60) {
-                random.between(-2, 2).into()
-            } else {
-                vec![random.between(-2, 2), random.between(1, 2)].into()
-            };
-            out.insert(plain_path(random), doc! { "$slice": slice });
-            if random.chance(30) {
-                out.insert(plain_path(random), 1);
-            }
-        }
-        3 => {
-            let name = random.pick(&["a", "b", "c"]);
-            let condition: Document = if random.chance(50) {
-                doc! { random.pick(&["$gt", "$lte", "$eq"]): operand(random, docs, name) }
-            } else {
-                {
-                    let field = random.pick(&["a", "b", "c"]);
-                    doc! { field: operand(random, docs, &format!("{name}.{field}")) }
-                }
-            };
-            out.insert(name, doc! { "$elemMatch": condition });
+            find.insert("min", bound(random));
+            find.insert("max", bound(random));
         }
         _ => {
-            // Positional: it needs a field that the filter names.
-            let field = filter.keys().find(|key| !key.starts_with('$')).cloned();
-            out.insert(format!("{}.$", field.unwrap_or_else(|| "a".to_owned())), 1);
+            find.insert("returnKey", true);
+            find.remove("projection");
         }
     }
-    out
+    if random.chance(95) {
+        find.insert("hint", key.clone());
+    }
 }

@@ -6,11 +6,11 @@ use std::time::{Instant, SystemTime};
 
 use bson::{Document, doc};
 
-use super::judge::write_fault;
+use super::judge::{timeless, write_fault};
 use super::random::Random;
 use super::scene::{Difference, Pair, Scene, both, raw};
 use super::shrink::{error_codes, shrink};
-use super::{pipelines, reads, updates};
+use super::{pipelines, reads, writes};
 use crate::answer::Answer;
 use crate::conformance::say;
 use crate::corpus::number;
@@ -195,7 +195,7 @@ fn write_scene(pair: &mut Pair, random: &mut Random) -> Result<Tally, Box<Differ
     let scene = Scene::random(random);
     pair.set_up(&scene)?;
     let commands: Vec<Document> =
-        (0..WRITES_A_SCENE).map(|_| updates::write(random, &scene.docs)).filter(keep).collect();
+        (0..WRITES_A_SCENE).map(|_| writes::write(random, &scene.docs)).filter(keep).collect();
     let all = raw(&doc! { "find": "c", "sort": { "_id": 1 }, "batchSize": 10_000 });
     let asked: Vec<_> = commands.iter().flat_map(|command| [raw(command), all.clone()]).collect();
     let answers = pair.ask(&asked);
@@ -223,6 +223,7 @@ fn write_scene(pair: &mut Pair, random: &mut Random) -> Result<Tally, Box<Differ
             before = docs.iter().filter_map(|doc| Document::try_from(&**doc).ok()).collect();
         }
     }
+    before.iter_mut().for_each(timeless);
     // The indexes must have followed.
     let reads: Vec<Document> =
         (0..READS_AFTER_WRITES).map(|_| reads::read(random, &before, &scene.indexes)).filter(keep).collect();

@@ -8,7 +8,7 @@ use bson::{Bson, Document, RawDocumentBuf, doc};
 
 use super::judge::Judge;
 use super::random::Random;
-use super::{indexes, values};
+use super::{collations, filters, indexes, schemas, values};
 use crate::answer::{Answer, read};
 use crate::corpus::number;
 use crate::server::Server;
@@ -19,6 +19,10 @@ use crate::wire::Mongod;
 pub(super) struct Scene {
     pub(super) docs: Vec<Document>,
     pub(super) indexes: Vec<Document>,
+    /// What it is created with: a collation.
+    pub(super) options: Document,
+    /// What `collMod` gives it when it has its documents: a validator, or nothing.
+    pub(super) rules: Document,
     /// The collection `d`, for joins. Without documents there is none.
     pub(super) foreign: Vec<Document>,
 }
@@ -30,10 +34,15 @@ impl Scene {
             1 => random.between(4, 20),
             _ => random.between(21, 60),
         };
-        let docs = (0..size).map(|id| values::document(random, id)).collect();
+        let docs: Vec<Document> = (0..size).map(|id| values::document(random, id)).collect();
         let count = random.weighted(&[22, 34, 26, 18]);
         let indexes = (0..count).map(|place| indexes::index(random, place)).collect();
-        Self { docs, indexes, foreign: Vec::new() }
+        let mut options = Document::new();
+        if random.chance(6) {
+            options.insert("collation", collations::collation(random));
+        }
+        let rules = if random.chance(8) { rules(random, &docs) } else { Document::new() };
+        Self { docs, indexes, options, rules, foreign: Vec::new() }
     }
 
     /// A scene with a collection to join with.
@@ -42,13 +51,26 @@ impl Scene {
         Self { foreign, ..Self::random(random) }
     }
 
+    /// The command that makes it refuse documents, if it does.
+    fn restriction(&self) -> Option<Document> {
+        if self.rules.is_empty() {
+            return None;
+        }
+        let mut modify = doc! { "collMod": "c" };
+        modify.extend(self.rules.clone());
+        Some(modify)
+    }
+
     /// The commands that make it: the last ones make one index each, so that one that is refused leaves
     /// the others.
     fn commands(&self) -> Vec<RawDocumentBuf> {
-        let mut commands = vec![doc! { "drop": "c" }, doc! { "create": "c" }];
+        let mut create = doc! { "create": "c" };
+        create.extend(self.options.clone());
+        let mut commands = vec![doc! { "drop": "c" }, create];
         if !self.docs.is_empty() {
             commands.push(doc! { "insert": "c", "documents": self.docs.clone() });
         }
+        commands.extend(self.restriction());
         commands.push(doc! { "drop": "d" });
         if !self.foreign.is_empty() {
             commands.push(doc! { "insert": "d", "documents": self.foreign.clone() });
@@ -58,6 +80,23 @@ impl Scene {
         }
         commands.iter().map(raw).collect()
     }
+}
+
+/// A validator, and what is done about documents that it does not take.
+fn rules(random: &mut Random, docs: &[Document]) -> Document {
+    let validator = if random.chance(50) {
+        doc! { "$jsonSchema": schemas::schema(random, 2) }
+    } else {
+        filters::filter(random, docs)
+    };
+    let mut rules = doc! { "validator": validator };
+    if random.chance(40) {
+        rules.insert("validationLevel", random.pick(&["moderate", "strict", "off"]));
+    }
+    if random.chance(10) {
+        rules.insert("validationAction", "warn");
+    }
+    rules
 }
 
 /// The code that stands for a panic.
@@ -163,6 +202,13 @@ impl Pair {
     pub(super) fn fault(&mut self, command: &Document, answers: &(Answer, Answer)) -> Option<String> {
         let mut judge = Judge { oracle: &mut self.oracle, db: &self.oracle_db };
         let fault = judge.fault(command, &answers.0, &answers.1)?;
+        if let (Answer::Error { .. }, Answer::Cursor(_)) | (Answer::Cursor(_), Answer::Error { .. }) = answers
+            && let Some(total) = with_total_sort(command)
+        {
+            // Which documents are cut off is open, and so is whether one that fails is among them.
+            let answers = self.ask(&[raw(&total)]);
+            return self.fault(&total, &answers[0]);
+        }
         if self.two_mongods
             && let Some(unindexed) = judge.without_indexes(command)
         {
@@ -185,9 +231,14 @@ impl Pair {
             return !scene.indexes.is_empty() && self.again(&bare, std::slice::from_ref(command)).is_none();
         }
         let mut bare = scene.clone();
+        // What must be unique stays so, but a hidden index finds nothing.
         bare.indexes.retain(|index| index.contains_key("unique"));
+        bare.indexes.iter_mut().for_each(|index| drop(index.insert("hidden", true)));
         let mut commands = bare.commands();
-        commands.extend([raw(command), raw(&doc! { "find": "c", "sort": { "_id": 1 }, "batchSize": 10_000 })]);
+        commands.extend([
+            raw(&without_index(command)),
+            raw(&doc! { "find": "c", "sort": { "_id": 1 }, "batchSize": 10_000 }),
+        ]);
         let replies = self.oracle.run_all(&self.oracle_db, &commands);
         let [.., reply, contents] = &replies[..] else {
             return false;
@@ -233,7 +284,7 @@ impl Pair {
         let oracle = &mut self.oracle;
         oracle.run_all(&self.oracle_db, &difference.scene.commands());
         let mut steps = Vec::new();
-        for command in &difference.commands {
+        for command in difference.scene.restriction().iter().chain(&difference.commands) {
             let reply = oracle.run(&self.oracle_db, &raw(command));
             steps.push(
                 doc! { "command": command.clone(), "expect": expectation(oracle, &self.oracle_db, command, &reply) },
@@ -242,7 +293,7 @@ impl Pair {
         let mut setup = doc! { "c": {
             "docs": difference.scene.docs.clone(),
             "indexes": difference.scene.indexes.clone(),
-            "options": {},
+            "options": difference.scene.options.clone(),
         } };
         if !difference.scene.foreign.is_empty() {
             let foreign = difference.scene.foreign.clone();
@@ -271,6 +322,37 @@ impl Drop for Pair {
     }
 }
 
+/// A command that cuts documents off, in an order that leaves none open; nothing if it was such before.
+fn with_total_sort(command: &Document) -> Option<Document> {
+    let cuts = command.contains_key("skip") || command.get_i32("limit").is_ok_and(|limit| limit != 0);
+    let mut sort = command.get_document("sort").cloned().unwrap_or_default();
+    if !cuts || sort.contains_key("_id") {
+        return None;
+    }
+    sort.insert("_id", 1);
+    let mut total = command.clone();
+    total.insert("sort", sort);
+    Some(total)
+}
+
+/// A command that writes, with the documents looked for in the collection itself.
+fn without_index(command: &Document) -> Document {
+    let natural = doc! { "$natural": 1 };
+    let mut plain = command.clone();
+    if plain.contains_key("findAndModify") {
+        plain.insert("hint", natural);
+        return plain;
+    }
+    for list in ["updates", "deletes"] {
+        for statement in plain.get_array_mut(list).into_iter().flatten() {
+            if let Bson::Document(statement) = statement {
+                statement.insert("hint", natural.clone());
+            }
+        }
+    }
+    plain
+}
+
 /// A pair of answers by reference.
 pub(super) fn both(answers: &(Answer, Answer)) -> (&Answer, &Answer) {
     (&answers.0, &answers.1)
@@ -278,7 +360,7 @@ pub(super) fn both(answers: &(Answer, Answer)) -> (&Answer, &Answer) {
 
 /// Whether a command changes the collection.
 pub(super) fn is_write(command: &Document) -> bool {
-    command.keys().next().is_some_and(|name| matches!(name.as_str(), "update" | "delete" | "findAndModify"))
+    command.keys().next().is_some_and(|name| matches!(name.as_str(), "insert" | "update" | "delete" | "findAndModify"))
 }
 
 fn code(reply: &RawDocumentBuf) -> i32 {

@@ -53,6 +53,17 @@ pub(super) fn shrink(pair: &mut Pair, found: Difference) -> Difference {
                 .collect()
         });
         smaller |= each_simpler(&mut best, &mut attempt, |scene, commands| {
+            let (none, options, rules) = (Document::new(), &scene.options, &scene.rules);
+            let plainer = [(options, &none), (&none, rules), (&none, &none)].into_iter();
+            let changed = plainer.filter(|(o, r)| (*o, *r) != (options, rules));
+            let with = |(options, rules): (&Document, &Document)| Scene {
+                options: options.clone(),
+                rules: rules.clone(),
+                ..scene.clone()
+            };
+            changed.map(|parts| (with(parts), commands.to_vec())).collect()
+        });
+        smaller |= each_simpler(&mut best, &mut attempt, |scene, commands| {
             lists_without_one(&scene.indexes)
                 .map(|indexes| (Scene { indexes, ..scene.clone() }, commands.to_vec()))
                 .collect()

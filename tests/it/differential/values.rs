@@ -4,7 +4,7 @@
 use bson::oid::ObjectId;
 use bson::raw::cstr;
 use bson::spec::BinarySubtype;
-use bson::{Binary, Bson, DateTime, Decimal128, Document, Regex, Timestamp};
+use bson::{Binary, Bson, DateTime, Decimal128, Document, JavaScriptCodeWithScope, Regex, Timestamp};
 
 use super::random::Random;
 
@@ -68,7 +68,8 @@ pub(super) fn document(random: &mut Random, id: i32) -> Document {
     document.insert("_id", id);
     for name in NAMES {
         if random.chance(85) {
-            document.insert(name, value(random, 3));
+            let depth = if random.chance(97) { 3 } else { 7 };
+            document.insert(name, value(random, depth));
         }
     }
     document
@@ -91,7 +92,16 @@ fn decimal(text: &str) -> Bson {
 
 /// Numbers at the borders of their types.
 fn edge(random: &mut Random) -> Bson {
-    match random.below(14) {
+    match random.below(16) {
+        14 => Bson::Double(random.pick(&[5e-324, 4_294_967_296.0, 9.3e18, -9_223_372_036_854_775_808.0, 1.5e-5, 2.5])),
+        15 => decimal(random.pick(&[
+            "1E-6176",
+            "9.999999999999999999999999999999999E+6144",
+            "-1E+3",
+            "0E+3",
+            "-0.5",
+            "1.50",
+        ])),
         0 => Bson::Int32(i32::MAX),
         1 => Bson::Int32(i32::MIN),
         2 => Bson::Int64(i64::MAX),
@@ -110,12 +120,20 @@ fn edge(random: &mut Random) -> Bson {
 }
 
 pub(super) fn string(random: &mut Random) -> Bson {
-    Bson::String((random.pick(&["", "a", "b", "ab", "A", "aB", "10", "9", "\u{e4}", "a\nb"])).to_owned())
+    Bson::String(
+        (random.pick(&["", "a", "b", "ab", "A", "aB", "10", "9", "\u{e4}", "a\nb", "a.b", "\u{c4}"])).to_owned(),
+    )
 }
 
 /// Types that are seldom seen.
 fn rare(random: &mut Random) -> Bson {
-    match random.below(12) {
+    match random.below(15) {
+        12 => Bson::Undefined,
+        13 => Bson::JavaScriptCodeWithScope(JavaScriptCodeWithScope { code: "x".to_owned(), scope: Document::new() }),
+        14 => Bson::Binary(Binary {
+            subtype: random.pick(&[BinarySubtype::Function, BinarySubtype::Md5, BinarySubtype::UserDefined(128)]),
+            bytes: vec![random.pick(&[0, 1, 255]); random.below(3)],
+        }),
         0 => Bson::MinKey,
         1 => Bson::MaxKey,
         2 | 3 => Bson::DateTime(DateTime::from_millis(i64::from(random.between(-1, 2)) * 1000)),
@@ -132,9 +150,25 @@ fn rare(random: &mut Random) -> Bson {
 }
 
 pub(super) fn regex(random: &mut Random) -> Regex {
-    let patterns = [cstr!("^a"), cstr!("a"), cstr!("b$"), cstr!("^$"), cstr!("^ab?"), cstr!(".")];
+    let patterns = [
+        cstr!("^a"),
+        cstr!("a"),
+        cstr!("b$"),
+        cstr!("^$"),
+        cstr!("^ab?"),
+        cstr!("."),
+        cstr!("^a\\.b"),
+        cstr!("^\\d"),
+        cstr!("^a|^b"),
+    ];
     Regex {
         pattern: random.pick(&patterns).to_owned(),
-        options: if random.chance(25) { cstr!("i") } else { cstr!("") }.to_owned(),
+        options: match random.weighted(&[75, 17, 4, 4]) {
+            0 => cstr!(""),
+            1 => cstr!("i"),
+            2 => cstr!("s"),
+            _ => cstr!("m"),
+        }
+        .to_owned(),
     }
 }

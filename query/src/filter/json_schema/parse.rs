@@ -25,7 +25,7 @@ pub(in crate::filter) fn parse(operand: Value<'_>) -> Result<Filter> {
     let Value::Document(document) = operand else {
         return Err(mismatch("$jsonSchema", "an object"));
     };
-    schema(document, &Subject::Document).map(canonical::simplify)
+    schema(document, &Subject::Document)
 }
 
 /// Parses a schema about what `path` leads to.
