@@ -154,24 +154,24 @@ fn modify(request: &Request<'_>, name: &str, arguments: &Arguments<'_>, cx: &mut
         let value = if arguments.new { Some(shape(document.doc())?) } else { None };
         return Ok(Outcome { n: 1, updated_existing: Some(false), upserted: Some(id), value });
     };
-    // The old version is shaped before anything changes, so that a projection that fails changes nothing.
-    let before = shape(Doc::from_stored(&old_version(&guard, record_id, cx)))?;
+    // A projection that fails does so after the change, which stays.
+    let before = if arguments.new { Vec::new() } else { version(&guard, record_id, cx) };
     match compiled {
         None => {
             write::delete(&mut guard, record_id, cx)?;
-            Ok(Outcome { n: 1, value: Some(before), ..Outcome::default() })
+            Ok(Outcome { n: 1, value: Some(shape(Doc::from_stored(&before))?), ..Outcome::default() })
         }
         Some(compiled) => {
             compiled.apply(&mut guard, record_id, arguments.bypass, &mut Vec::new(), cx)?;
-            let value =
-                if arguments.new { shape(Doc::from_stored(&old_version(&guard, record_id, cx)))? } else { before };
-            Ok(Outcome { n: 1, updated_existing: Some(true), upserted: None, value: Some(value) })
+            let shown = if arguments.new { version(&guard, record_id, cx) } else { before };
+            let value = Some(shape(Doc::from_stored(&shown))?);
+            Ok(Outcome { n: 1, updated_existing: Some(true), upserted: None, value })
         }
     }
 }
 
 /// A copy of the record as it is now.
-fn old_version(guard: &WriteGuard<'_>, record_id: bindery_index::RecordId, cx: &mut Cx<'_>) -> Vec<u8> {
+fn version(guard: &WriteGuard<'_>, record_id: bindery_index::RecordId, cx: &mut Cx<'_>) -> Vec<u8> {
     guard.peek().records.get(record_id, &mut cx.visitor).map_or_else(Vec::new, <[u8]>::to_vec)
 }
 

@@ -242,19 +242,18 @@ pub(crate) fn find_and_modify(
         return Ok(ModifyOutcome { n: 1, updated_existing: Some(false), upserted: Some(id), value });
     };
     let before = writer.read(place, cx)?.unwrap_or_default();
-    // Shaped before anything changes, so that a projection that fails changes nothing.
-    let shaped = shape(before.doc())?;
+    // A projection that fails does so after the change, which stays.
     match compiled {
         None => {
             writer.delete(&[place], cx)?;
-            Ok(ModifyOutcome { n: 1, value: Some(shaped), ..ModifyOutcome::default() })
+            Ok(ModifyOutcome { n: 1, value: Some(shape(before.doc())?), ..ModifyOutcome::default() })
         }
         Some(compiled) => {
             let mut buffer = Vec::new();
             let modified = apply(&mut writer, place, &compiled, arguments.bypass, &mut buffer, cx)?;
             let value = match (arguments.new, modified) {
                 (true, true) => shape(Doc::from_stored(&buffer))?,
-                _ => shaped,
+                _ => shape(before.doc())?,
             };
             Ok(ModifyOutcome { n: 1, updated_existing: Some(true), upserted: None, value: Some(value) })
         }

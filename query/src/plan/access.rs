@@ -162,15 +162,6 @@ pub(super) fn conjunction(filters: &[Filter]) -> Option<Arc<Filter>> {
     }
 }
 
-/// Orders what is checked after an index as MongoDB does: by path, so that what has none comes first. It decides
-/// whether an expression that fails is evaluated at all.
-pub(super) fn in_index_order(residual: &mut [Filter]) {
-    residual.sort_by(|a, b| {
-        let path = |filter: &'_ Filter| filter.path().map_or("", |path| path.as_str()).to_owned();
-        path(a).cmp(&path(b))
-    });
-}
-
 /// A field of an index, as far as planning needs it.
 pub(super) struct IndexField<'a> {
     pub(super) path: &'a str,
@@ -340,7 +331,6 @@ fn assemble(
             _ => residual.push(conjunct.clone()),
         }
     }
-    in_index_order(&mut residual);
     Access {
         index: position,
         fields: fields.iter().zip(intervals).map(|(field, intervals)| (field.path.to_owned(), intervals)).collect(),

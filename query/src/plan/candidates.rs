@@ -224,9 +224,7 @@ impl Planning<'_> {
                 }
             }
         }
-        let mut rest = rest.to_vec();
-        super::access::in_index_order(&mut rest);
-        let residual = super::access::conjunction(&rest);
+        let residual = super::access::conjunction(rest);
         let clustered = parts.iter().any(|part| part.is_collection);
         if let Some(merged) = self.merge_leaves(&parts).filter(|_| !clustered || residual.is_none()) {
             let sorted = self.query.sort.is_none();

@@ -5,7 +5,7 @@
 
 use bindery_document::{Kind, OwnedValue, Value};
 
-use super::access::{Access, Asked, Predicate, in_index_order};
+use super::access::{Access, Asked, Predicate};
 use super::bounds::Interval;
 use super::implied::is_implied;
 use super::interval::{Axis, whole};
@@ -71,7 +71,6 @@ pub(super) fn accesses(
             residual.remove(predicate.conjunct);
         }
         residual.retain(|conjunct| !is_implied(conjunct));
-        in_index_order(&mut residual);
         let values = if is_whole { whole() } else { intervals };
         found.push(Access {
             index: position,

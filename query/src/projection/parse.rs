@@ -39,6 +39,7 @@ mod wrong {
     pub(super) const POSITION_IN_EXCLUSION: i32 = 31395;
     pub(super) const EMPTY_DOCUMENT: i32 = 51270;
     pub(super) const EMPTY_PROJECTION: i32 = 51272;
+    pub(super) const POSITION_OF_NOTHING: i32 = 5_392_900;
 }
 
 /// Compiles a projection of `find` or `$project`.
@@ -254,7 +255,9 @@ impl Parser<'_> {
 
     /// `array.$`.
     fn position<'s>(&mut self, array: &'s str, element: Element<'s>, prefix: &[&'s str]) -> Result<()> {
-        check_path(array)?;
+        if !array.is_empty() {
+            check_path(array)?;
+        }
         match element.value() {
             value @ (Value::Boolean(_)
             | Value::Int32(_)
@@ -277,6 +280,9 @@ impl Parser<'_> {
                     "the positional '$' cannot be used with a literal",
                 ));
             }
+        }
+        if array.is_empty() {
+            return Err(Error::new(wrong::POSITION_OF_NOTHING, "the positional '$' needs the path of an array"));
         }
         if self.has_position {
             return Err(Error::new(wrong::TWO_POSITIONS, "a projection may have one positional '$' only"));

@@ -169,6 +169,17 @@ impl<'a> Keywords<'a> {
     }
 }
 
+/// Exactly one of them: if there is one only, that one.
+fn one_of(mut schemas: Vec<Filter>) -> Filter {
+    match (schemas.pop(), schemas.is_empty()) {
+        (Some(only), true) => only,
+        (last, _) => {
+            schemas.extend(last);
+            Filter::Schema(Schema::OneOf(schemas))
+        }
+    }
+}
+
 fn not(filter: Filter) -> Filter {
     Filter::Not(Box::new(filter))
 }
@@ -263,7 +274,7 @@ fn stated_type(keywords: &Keywords<'_>, subject: &Subject) -> Result<Option<Filt
 fn logical(keywords: &Keywords<'_>, subject: &Subject, filters: &mut Vec<Filter>) -> Result<()> {
     filters.extend(keywords.schemas("allOf", subject)?.map(Filter::And));
     filters.extend(keywords.schemas("anyOf", subject)?.map(Filter::Or));
-    filters.extend(keywords.schemas("oneOf", subject)?.map(|schemas| Filter::Schema(Schema::OneOf(schemas))));
+    filters.extend(keywords.schemas("oneOf", subject)?.map(one_of));
     if let Some(document) = keywords.document("not")? {
         filters.push(not(schema(document, subject)?));
     }
@@ -279,8 +290,9 @@ fn logical(keywords: &Keywords<'_>, subject: &Subject, filters: &mut Vec<Filter>
             }
             values.push(value);
         }
-        let values = values.into_iter().map(OwnedValue::new).collect();
+        let values: Vec<OwnedValue> = values.into_iter().map(OwnedValue::new).collect();
         filters.push(match subject {
+            Subject::Document if values.iter().all(|value| value.kind() != Kind::Document) => Filter::AlwaysFalse,
             Subject::Document => Filter::Schema(Schema::OneDocumentOf(values)),
             Subject::Value(path) => rule(Rule::OneOf(values))(path.clone()),
         });
