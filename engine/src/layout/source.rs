@@ -101,10 +101,13 @@ impl Asked {
     /// How much of a subset's array is needed to answer; the rest of a document is always read.
     pub(crate) fn need(&self, layout: &Layout, projection: Need) -> Need {
         let Layout::Subset(subset) = layout else { return Need::All };
-        let sorts =
-            self.logical.sort.as_ref().is_some_and(|sort| {
-                sort.fields().iter().any(|field| field.path.split('.').next() == Some(subset.array()))
-            });
+        // Without the array in the results, the children that the parent holds may be enough to sort by.
+        let top_decides = projection == Need::Nothing && self.logical.collation.is_none();
+        let sorts = self.logical.sort.as_ref().is_some_and(|sort| {
+            let mut of_array =
+                sort.fields().iter().filter(|field| field.path.split('.').next() == Some(subset.array()));
+            of_array.any(|field| !(top_decides && subset.top_decides(field)))
+        });
         match sorts || subset.is_asked_by(&self.logical.filter) {
             true => Need::All,
             false => projection,
@@ -256,14 +259,19 @@ impl Source {
             Layout::Bucket(bucket) => {
                 batch.bytes.clear();
                 let wanted = self.wanted.as_deref().map_or(Wanted::All, Wanted::Only);
-                let mut readings = bucket.open(&Header::read(stored, false), wanted);
+                let header = Header::read(stored, false);
+                let sieve = self.filter.as_deref().map(|filter| bucket.sieve(&header, filter));
+                if !header.has_rows() && sieve.as_ref().is_some_and(|sieve| !sieve.passes_any()) {
+                    batch.ordered = true;
+                    return Ok(());
+                }
+                let mut readings = bucket.open(&header, wanted);
                 batch.ordered = readings.are_ordered();
                 let mut places = readings.ordered(&self.times);
                 if batch.ordered && self.filter.is_none() {
                     places = keep.of(places);
                 }
                 let others: Vec<u32> = readings.others(&self.times).collect();
-                let sieve = self.filter.as_deref().map(|filter| bucket.sieve(&readings, filter));
                 for place in places.chain(others) {
                     let mut filter = self.filter.as_deref();
                     if let Some(sieve) = sieve.as_ref().filter(|_| readings.is_in_columns(place)) {
@@ -296,13 +304,16 @@ impl Source {
         if self.filter.is_none() && are_within || bucket.covers(filter, stored, &header) {
             return Ok(Some(u64::from(header.count)));
         }
+        let sieve = bucket.sieve(&header, filter);
+        if self.filter.is_some() && !header.has_rows() && !sieve.passes_any() {
+            return Ok(Some(0));
+        }
         let mut readings = bucket.open(&header, Wanted::All);
         let places = readings.places(&self.times);
         if self.filter.is_none() {
             return Ok(Some(places.len() as u64));
         }
         let mut found = 0;
-        let sieve = bucket.sieve(&readings, filter);
         for place in places {
             if readings.is_in_columns(place) && (!sieve.passes(place) || sieve.is_whole()) {
                 found += u64::from(sieve.passes(place));

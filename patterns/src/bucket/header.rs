@@ -104,6 +104,11 @@ impl<'a> Header<'a> {
         Some(Summary::read(Doc::from_stored(stored.bytes)))
     }
 
+    /// Whether there are readings that are not in columns.
+    pub fn has_rows(&self) -> bool {
+        !self.rows.is_empty()
+    }
+
     /// Whether a reading belongs here by its meta field.
     pub fn is_of(&self, reading: &Reading<'_>) -> bool {
         let same = match (&self.meta, &reading.meta) {

@@ -6,13 +6,15 @@
 use bindery_document::{Element, Kind};
 use bindery_query::filter::{Compare, Filter, Membership};
 
-use super::column::Packed;
-use super::{Bucket, Readings};
+use super::column::{Column, Packed};
+use super::{Bucket, Header};
 
 /// The comparisons of a filter that the columns of one bucket answer.
 #[derive(Debug)]
 pub struct Sieve<'r, 'f> {
     tests: Vec<(Packed<'r>, Test<'f>)>,
+    /// How many readings are in columns.
+    count: u32,
     /// Whether no reading in the columns can match, for want of a field.
     is_closed: bool,
     /// Whether readings in the columns that pass match the whole filter.
@@ -36,15 +38,24 @@ impl Test<'_> {
 
 impl Bucket {
     /// What of a filter columns answer. The bucket was found by the pruned filter, and its readings by their times.
-    pub fn sieve<'r, 'f>(&self, readings: &Readings<'r>, filter: &'f Filter) -> Sieve<'r, 'f> {
-        let mut sieve = Sieve { tests: Vec::new(), is_closed: false, is_whole: true };
-        self.add_tests(readings, filter, &mut sieve);
+    pub fn sieve<'r, 'f>(&self, header: &Header<'r>, filter: &'f Filter) -> Sieve<'r, 'f> {
+        let count = match self.column(header, &self.time) {
+            Some(Column::Packed(times)) => u32::try_from(times.len()).unwrap_or(u32::MAX),
+            _ => 0,
+        };
+        let mut sieve = Sieve { tests: Vec::new(), count, is_closed: false, is_whole: true };
+        self.add_tests(header, filter, &mut sieve);
         sieve
     }
 
-    fn add_tests<'r, 'f>(&self, readings: &Readings<'r>, filter: &'f Filter, sieve: &mut Sieve<'r, 'f>) {
+    fn column<'r>(&self, header: &Header<'r>, name: &str) -> Option<Column<'r>> {
+        let stored = header.columns.element(name.as_bytes())?;
+        Some(Column::read(&stored, if *name == *self.time { self.base(header) } else { 0 }))
+    }
+
+    fn add_tests<'r, 'f>(&self, header: &Header<'r>, filter: &'f Filter, sieve: &mut Sieve<'r, 'f>) {
         let test = match filter {
-            Filter::And(parts) => return parts.iter().for_each(|part| self.add_tests(readings, part, sieve)),
+            Filter::And(parts) => return parts.iter().for_each(|part| self.add_tests(header, part, sieve)),
             Filter::Compare(test) => Test::Compare(test),
             Filter::In(test) => Test::In(test),
             other => {
@@ -56,10 +67,10 @@ impl Bucket {
             return;
         }
         let top_level = filter.path().filter(|path| path.is_top_level() && !self.is_meta(path.first().as_bytes()));
-        match top_level.map(|path| (readings.packed(path.first()), readings.has(path.first()))) {
-            Some((Some(column), _)) => sieve.tests.push((column, test)),
-            Some((None, false)) => sieve.is_closed |= !test.accepts(None),
-            Some((None, true)) | None => sieve.is_whole = false,
+        match top_level.map(|path| self.column(header, path.first())) {
+            Some(Some(Column::Packed(column))) => sieve.tests.push((column, test)),
+            Some(None) => sieve.is_closed |= !test.accepts(None),
+            Some(Some(Column::Listed(_))) | None => sieve.is_whole = false,
         }
     }
 }
@@ -75,6 +86,11 @@ impl Sieve<'_, '_> {
                 let kind: Kind = column.kind;
                 test.accepts(Some(Element { key: b"", kind, bytes: value }))
             })
+    }
+
+    /// Whether any reading in the columns may match.
+    pub fn passes_any(&self) -> bool {
+        self.tests.is_empty() && !self.is_closed || (0..self.count).any(|place| self.passes(place))
     }
 
     /// Whether a reading of the columns that passes matches the whole filter.

@@ -2,6 +2,7 @@
 
 use bindery_document::{Doc, Element, Kind, Value};
 use bindery_query::filter::Filter;
+use bindery_query::sort::SortField;
 
 use super::fold::{Held, child_bytes};
 use super::unfold::Children;
@@ -50,6 +51,15 @@ impl Subset {
             }
         }
         need.unwrap_or(if inclusion == Some(true) { Need::Nothing } else { Need::All })
+    }
+
+    /// Whether the children that a parent holds decide about it in an order by a field of the array: that field's
+    /// greatest value, or its least, is what the layout has first.
+    pub fn top_decides(&self, field: &SortField) -> bool {
+        let in_array = field.path.strip_prefix(&*self.array).and_then(|rest| rest.strip_prefix('.'));
+        let first = self.sort.fields().first();
+        self.top > 0
+            && first.is_some_and(|first| in_array == Some(&*first.path) && field.descending == first.descending)
     }
 
     /// Whether a filter looks at the array.

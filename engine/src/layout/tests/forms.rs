@@ -230,3 +230,38 @@ fn a_parent_beyond_what_a_document_may_hold_is_refused_whole() {
     assert_eq!(run(&db, doc! {"count": "p.$stored.reviews"}).get_i32("n").ok(), Some(4));
     assert_eq!(run(&db, doc! {"validate": "p"}).get_bool("valid").ok(), Some(true));
 }
+
+#[test]
+fn parents_are_sorted_by_their_newest_child_without_the_others() {
+    let db = Database::new();
+    run(&db, doc! {"create": "p", "layout": {"subset": {"array": "reviews", "sort": {"date": -1}, "top": 3}}});
+    let parents: Vec<Document> = (0..20)
+        .map(|id| {
+            let reviews: Vec<Document> = (0..30).map(|n| doc! {"date": (id * 7 + n * 11) % 97}).collect();
+            doc! {"_id": id, "name": format!("n{id}"), "reviews": reviews}
+        })
+        .collect();
+    run(&db, doc! {"insert": "p", "documents": parents});
+    let newest = doc! {"find": "p", "sort": {"reviews.date": -1, "_id": 1}, "projection": {"name": 1}, "limit": 5};
+    assert_eq!(rows(&run(&db, newest.clone())).len(), 5);
+    assert_eq!(examined(&db, newest), 20);
+    // The oldest is not among those that the parents hold.
+    let oldest = doc! {"find": "p", "sort": {"reviews.date": 1, "_id": 1}, "projection": {"name": 1}, "limit": 5};
+    assert!(examined(&db, oldest) > 20);
+    let group = doc! {"aggregate": "p", "pipeline": [{"$group": {"_id": "$name", "n": {"$sum": 1}}}], "cursor": {}};
+    assert_eq!(examined(&db, group), 20);
+}
+
+#[test]
+fn a_reading_is_found_by_its_id_without_making_others() {
+    let db = readings();
+    for filter in [doc! {"_id": 1100}, doc! {"_id": {"$in": [1100, 9999]}}, doc! {"_id": 1100, "v": {"$gte": 0}}] {
+        let found = rows(&run(&db, doc! {"find": "r", "filter": filter.clone()}));
+        assert_eq!(found, [doc! {"_id": 1100, "s": 1, "ts": at(500), "v": 100 % 7}]);
+        assert_eq!(run(&db, doc! {"count": "r", "query": filter}).get_i32("n").ok(), Some(1));
+    }
+    let by_hour = doc! {"$group": {"_id": {"$dateTrunc": {"date": "$ts", "unit": "hour"}}, "most": {"$max": "$v"}}};
+    let groups = rows(&run(&db, doc! {"aggregate": "r", "pipeline": [by_hour, {"$sort": {"_id": 1}}], "cursor": {}}));
+    assert_eq!(groups.len(), 20);
+    assert_eq!(groups[3], doc! {"_id": at(180), "most": 6});
+}
