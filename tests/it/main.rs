@@ -11,6 +11,7 @@ mod compare;
 mod conformance;
 mod corpus;
 mod differential;
+mod explain;
 mod extjson;
 mod pipeline_plans;
 mod planner;
