@@ -101,8 +101,8 @@ impl Explained<'_> {
         while stage.advance(&self.state, cx)? {
             done.found += 1;
             if let Some(update) = &update {
-                let applied = update.apply_to(stage.document(&self.state), &mut buffer)?;
-                done.modified += u64::from(applied.modified);
+                // For what it cannot be applied to; the server counts as modified what matches, changed or not.
+                update.apply_to(stage.document(&self.state), &mut buffer)?;
             }
         }
         Ok(())
@@ -176,7 +176,6 @@ pub(super) struct Done {
     /// Results of the command.
     pub(super) returned: u64,
     pub(super) skipped: u64,
-    pub(super) modified: u64,
     pub(super) upserted: bool,
     pub(super) elapsed: Duration,
 }
@@ -218,7 +217,7 @@ impl Layer<'_> {
             }
             Layer::Write(write) if write.update.is_some() => {
                 append_number(out, "nMatched", done.found);
-                append_number(out, "nWouldModify", done.modified);
+                append_number(out, "nWouldModify", done.found);
                 append_number(out, "nWouldUpsert", u64::from(done.upserted));
             }
             Layer::Write(_) => append_number(out, "nWouldDelete", done.found),
