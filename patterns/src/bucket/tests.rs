@@ -79,6 +79,73 @@ fn appending_gives_the_bucket_that_folding_gives() {
     }
 }
 
+/// Numbers that repeat (xorshift).
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) % n
+    }
+}
+
+/// A value of any kind, often of one kind and then of any width.
+fn value(random: &mut Numbers) -> Bson {
+    let wide = (random.below(1 << 40) >> random.below(40)) as i64 - 100;
+    match random.below(30) {
+        0 => Bson::Null,
+        1 => Bson::String("x".repeat(random.below(40) as usize)),
+        2 => Bson::Document(doc! {"a": wide}),
+        3 => Bson::Boolean(wide % 2 == 0),
+        4 => Bson::ObjectId(bson::oid::ObjectId::from_bytes([7; 12])),
+        5 => Bson::MinKey,
+        6 => at(wide),
+        7 => Bson::Double(wide as f64 / 8.0),
+        8..=12 => Bson::Int32(wide as i32),
+        _ => Bson::Int64(wide),
+    }
+}
+
+#[test]
+fn whatever_comes_in_whatever_order_is_kept() {
+    for seed in 1..60 {
+        let mut random = Numbers(0x9E37_79B9_7F4A_7C15 ^ (seed << 7));
+        let layout = match seed % 3 {
+            0 => layout(&doc! {"time": "t", "count": 999}),
+            _ => layout(&doc! {"time": "t", "meta": "s", "days": 1}),
+        };
+        let (mut stored, mut expected) = (Vec::new(), Vec::new());
+        for n in 0..40 {
+            let mut reading = doc! {"_id": value(&mut random), "s": 3, "t": at(random.below(86_400_000) as i64)};
+            if random.below(9) > 0 {
+                reading.insert("v", value(&mut random));
+            }
+            let reading = DocBuf::from_bson(&reading).expect("document");
+            if n == 0 {
+                stored = folded(&layout, std::slice::from_ref(&reading));
+            } else {
+                let decided = layout.reading(reading.doc()).expect("a reading");
+                let appended = layout.append(Doc::from_stored(&stored), &decided, reading.doc()).expect("a bucket");
+                stored.resize(appended.bytes.max(stored.len()), 0);
+                appended.write(&mut stored);
+                stored.truncate(appended.bytes);
+            }
+            expected.push(reading.as_bytes().to_vec());
+            assert!(bindery_document::validate::validate(&stored).is_ok(), "seed {seed}");
+            assert!(layout.is_sound(Doc::from_stored(&stored)), "seed {seed}, {n}: {:?}", Doc::from_stored(&stored));
+        }
+        let mut back = layout.documents(Doc::from_stored(&stored));
+        for (place, reading) in (0u32..).zip(&back) {
+            assert_eq!(layout.document(Doc::from_stored(&stored), place).as_ref(), Some(reading));
+        }
+        back.sort();
+        expected.sort();
+        assert_eq!(back, expected, "seed {seed}");
+    }
+}
+
 #[test]
 fn readings_in_columns_lie_in_the_order_of_time() {
     let layout = layout(&doc! {"time": "t", "meta": "s"});
