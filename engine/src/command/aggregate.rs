@@ -50,9 +50,6 @@ const MAX_STAGES: usize = 1_000;
 /// 14 for what is no number, 51024 for a negative one, else as [`find::max_time_ms`].
 fn max_time_ms(args: &Args<'_>) -> Result<u64> {
     args.count("maxTimeMS")?;
-    if args.get("maxTimeMS").is_some_and(|value| !value.kind().is_number()) {
-        return Ok(0);
-    }
     find::max_time_ms(args)
 }
 
@@ -111,6 +108,7 @@ impl<'a> Arguments<'a> {
         question.collation = args.document("collation")?;
         question.variables = args.document("let")?;
         question.max_time_ms = max_time_ms(&args)?;
+        args.document("readConcern")?;
         find::check_read_concern(&args)?;
         args.flag("allowDiskUse")?;
         args.loose_flag("bypassDocumentValidation")?;

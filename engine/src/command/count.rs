@@ -39,7 +39,7 @@ pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
 /// Unlike other commands', the name of `count` and `distinct` is wrong with another code if it is no string.
 pub(super) fn collection_name<'a>(request: &Request<'a>) -> Result<&'a str> {
     match request.command.first().map(|e| e.value()) {
-        Some(Value::String(_)) => request.readable_name(),
+        Some(Value::String(_) | Value::Symbol(_)) => request.readable_name(),
         _ => Err(Error::new(code::INVALID_NAMESPACE, "collection name has invalid type")),
     }
 }

@@ -15,9 +15,20 @@ use crate::layout::series::not_on_a_series;
 use crate::trace::Cx;
 use crate::write;
 
+/// The collection asked about; these commands call a name of another type an invalid one.
+///
+/// # Errors
+/// 73 for what is no name.
+fn collection_name<'a>(request: &Request<'a>) -> Result<&'a str> {
+    match request.command.first().map(|element| element.value()) {
+        Some(Value::String(_) | Value::Symbol(_)) => request.collection_name(),
+        _ => Err(Error::new(code::INVALID_NAMESPACE, "collection name has invalid type")),
+    }
+}
+
 pub(super) fn coll_stats(request: &Request<'_>, _cx: &mut Cx<'_>) -> Result<Builder> {
     let args = Args::of_command("collStats", request.command, &["scale", "verbose"])?;
-    let name = request.collection_name()?;
+    let name = collection_name(request)?;
     let scale = scale(&args)?;
     let mut reply = Builder::new();
     reply.append("ns", request.namespace(name).as_str());
@@ -162,7 +173,7 @@ pub(super) fn validate(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder
         &["full", "repair", "metadata", "checkBSONConformance", "background"],
     )?;
     args.loose_flag("full")?;
-    let name = request.collection_name()?;
+    let name = collection_name(request)?;
     let collection = match request.target(name) {
         Target::View(_) => return Err(not_on_a_view(&request.namespace(name))),
         Target::Absent => {
@@ -241,7 +252,7 @@ fn show_faults(
 pub(super) fn compact(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
     let args = Args::of_command("compact", request.command, &["force"])?;
     args.loose_flag("force")?;
-    let name = request.collection_name()?;
+    let name = collection_name(request)?;
     let collection = match request.target(name) {
         Target::View(_) => return Err(not_on_a_view(&request.namespace(name))),
         Target::Absent => return Err(Error::new(code::NAMESPACE_NOT_FOUND, "collection does not exist")),

@@ -213,7 +213,8 @@ impl<'a> Request<'a> {
     /// 2 if it is no string, 73 if it cannot be a name.
     pub(crate) fn collection_name(&self) -> Result<&'a str> {
         let value = self.command.first().map(|e| e.value());
-        let Some(Value::String(name)) = value else {
+        // Symbols are strings to the server.
+        let Some(Value::String(name) | Value::Symbol(name)) = value else {
             return Err(Error::new(code::BAD_VALUE, "collection name has invalid type"));
         };
         let name = name.as_str();

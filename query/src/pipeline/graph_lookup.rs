@@ -69,7 +69,10 @@ pub(super) fn parse(argument: Value<'_>, context: &mut ParseContext) -> Result<G
                 _ => return fail(40185, "'restrictSearchWithMatch' must be a document".to_owned()),
             },
             b"from" => match element.value() {
-                Value::String(text) => from = Some(text.as_str()),
+                Value::String(text) => {
+                    super::parse::check_collection(text.as_str())?;
+                    from = Some(text.as_str());
+                }
                 other => {
                     let message = format!("'from' must be a string, not {}", other.kind().alias());
                     return fail(code::FAILED_TO_PARSE, message);

@@ -87,6 +87,9 @@ pub(super) fn parse(argument: Value<'_>, context: &mut ParseContext) -> Result<L
     if from.is_none() && !makes_its_own {
         return malformed("needs 'from'");
     }
+    if let Some(from) = from {
+        parse::check_collection(from)?;
+    }
     let target = match target {
         None | Some("") => return malformed("needs 'as'"),
         Some(target) => split_path(target)?,

@@ -65,6 +65,17 @@ fn parse_stages(stages: Doc<'_>, context: &mut ParseContext, place: Place) -> Re
     Ok(Pipeline { stages: parsed, origins, collation: context.collation.clone(), is_ordered: false })
 }
 
+/// Checks the name of a collection that a stage reads.
+///
+/// # Errors
+/// 73 for one that no collection can have.
+pub(super) fn check_collection(name: &str) -> Result<()> {
+    if name.is_empty() || name.contains('\0') {
+        return Err(Error::new(code::INVALID_NAMESPACE, "a collection's name must not be empty or hold zero bytes"));
+    }
+    Ok(())
+}
+
 /// The one field of a stage.
 fn named<'a>(element: &Element<'a>) -> Result<Element<'a>> {
     let Value::Document(document) = element.value() else {

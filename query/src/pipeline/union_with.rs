@@ -51,6 +51,9 @@ pub(super) fn parse(argument: Value<'_>, context: &mut ParseContext) -> Result<U
         }
         _ => return Err(Error::new(code::FAILED_TO_PARSE, "$unionWith takes a name or a document")),
     }
+    if let Some(collection) = collection {
+        parse::check_collection(collection)?;
+    }
     let makes_its_own = stages
         .first()
         .and_then(|stage| stage.value().as_document()?.first())
