@@ -290,6 +290,9 @@ impl Index {
     /// Only for an entry that cannot be read, which is a fault of ours.
     pub(crate) fn document_of(&self, entry: &[u8], type_bits: &[u8]) -> Result<DocBuf> {
         let flat = self.values_of(entry, type_bits)?;
+        if !flat.doc().iter().any(|e| e.key.contains(&b'.')) {
+            return Ok(flat);
+        }
         let mut nested = Builder::new();
         let fields: Vec<(Vec<&str>, Value<'_>)> =
             flat.doc().iter().map(|e| (e.key_str().split('.').collect(), e.value())).collect();
