@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bindery_document::{Builder, Doc, DocBuf, Result, Value};
 use bindery_index::key::{Directions, KeyBuilder, split_record_id};
-use bindery_index::keygen::{KeyGenerator, KeyPattern, Keys, MultikeyPaths, WildcardProjection};
+use bindery_index::keygen::{KeyGenerator, KeyPattern, Keys, MultikeyPaths, PatternKind, WildcardProjection};
 use bindery_index::{PageVisitor, RecordId, Tree, TreeOptions};
 use bindery_query::collation::Collation;
 use bindery_query::filter::{Filter, ParseContext};
@@ -94,7 +94,9 @@ impl IndexMeta {
     /// Appends a value of one field as keys hold it.
     pub(crate) fn append_value(&self, field: usize, value: &Value<'_>, key: &mut KeyBuilder) {
         let direction = self.directions().of(field);
-        match &self.collation {
+        // The paths in a wildcard index are names, which have no collation.
+        let is_path = field == 0 && self.pattern().kind() == PatternKind::Wildcard;
+        match self.collation.as_ref().filter(|_| !is_path) {
             Some(collation) => {
                 let collator = |text: &[u8], key: &mut Vec<u8>| collation.write_sort_key(text, key);
                 key.append_collated(value, direction, &collator);

@@ -71,6 +71,12 @@ pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
             }
         }
     }
+    // MongoDB looks at the stages' names once more when all is done, and then the whole command fails.
+    for statement in &statements {
+        if let Value::Array(pipeline) = statement.update {
+            update::check_stage_names(pipeline)?;
+        }
+    }
     let mut reply = Builder::new();
     reply.append("n", n as i32);
     errors.show(&mut reply);
@@ -102,7 +108,7 @@ pub(super) fn statements<'a>(args: &Args<'a>) -> Result<Vec<Statement<'a>>> {
         let mut statement = parse(&Args::of_statement("update.updates", statement, &STATEMENT_FIELDS)?)?;
         statement.question.variables = variables;
         if let Value::Array(pipeline) = statement.update {
-            update::check_stage_names(pipeline)?;
+            update::check_stages_are_documents(pipeline)?;
         }
         statements.push(statement);
     }

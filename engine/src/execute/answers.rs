@@ -45,7 +45,11 @@ pub(crate) fn distinct(
     cx: &mut Cx<'_>,
 ) -> Result<Vec<OwnedValue>> {
     let mut query = question.compile(&server.scope(), Some(state))?;
-    query.purpose = Purpose::Distinct(key.to_owned());
+    // Only where nothing is asked at all, an index that holds every document is walked from value to value, and gives
+    // null for what is missing.
+    if *query.filter != Filter::AlwaysTrue || question.filter.is_empty() {
+        query.purpose = Purpose::Distinct(key.to_owned());
+    }
     let collation = query.collation.clone();
     let mut stage = build(state, choose(state, &query, server.planner)?.winner);
     let path = Path::parse(key);

@@ -181,10 +181,14 @@ pub(super) fn distinct(planning: &Planning<'_>, path: &str) -> Option<Plan> {
         let exact = access.residual.is_empty() && access.key_filter.is_empty();
         // An array's elements are its values only where the index was not bounded by them.
         let arrays_fit = !access.multikey[at] || all.is_empty();
+        // What is above the path is in the key too, and says that the path leads nowhere where the key has null.
+        let is_above = |other: &str| path.strip_prefix(other).is_some_and(|rest| rest.starts_with('.'));
+        let holds_parent = index.key.iter().any(|e| is_above(e.key_str()));
         if !is_plain(index)
             || !bound
             || !exact
             || !arrays_fit
+            || holds_parent
             || index.is_clustered
             || index.collation.is_some()
             || query.collation.is_some()

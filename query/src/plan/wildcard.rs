@@ -75,7 +75,7 @@ pub(super) fn accesses(
         found.push(Access {
             index: position,
             fields: vec![
-                ("$_path".to_owned(), axis.unite(variants.iter().flat_map(|path| paths(path, &values)).collect())),
+                ("$_path".to_owned(), NAMES.unite(variants.iter().flat_map(|path| paths(path, &values)).collect())),
                 (path.to_owned(), values),
             ],
             descending: vec![false, false],
@@ -88,6 +88,9 @@ pub(super) fn accesses(
     }
     found
 }
+
+/// The order of paths, which are names and have no collation.
+const NAMES: Axis<'static> = Axis { collation: None };
 
 /// How many numbers a path may have for its variants to be looked at; the server's limit.
 const MAX_POSITIONS: usize = 8;

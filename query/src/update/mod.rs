@@ -42,7 +42,7 @@ use crate::filter::{Filter, ParseContext};
 
 pub use changes::{Changes, LeafSet};
 pub use limits::{check_depth, check_inserted_size, check_updated_size};
-pub use pipeline::check_stage_names;
+pub use pipeline::{check_stage_names, check_stages_are_documents};
 pub use replacement::check_id;
 
 /// What an update is compiled with.

@@ -71,8 +71,24 @@ const STAGES: [&str; 42] = [
     "$operationMetrics",
 ];
 
+/// Checks that every element of a pipeline is a document. A command does this for all its pipelines before it runs
+/// anything.
+///
+/// # Errors
+/// [`code::TYPE_MISMATCH`].
+pub fn check_stages_are_documents(pipeline: Doc<'_>) -> Result<()> {
+    pipeline.iter().try_for_each(|element| match element.value() {
+        Value::Document(_) => Ok(()),
+        _ => Err(no_document(&element)),
+    })
+}
+
+fn no_document(element: &Element<'_>) -> Error {
+    Error::new(code::TYPE_MISMATCH, format!("a pipeline stage must be a document, not {}", element.kind.alias()))
+}
+
 /// Checks that every element of a pipeline is a document of one known stage. A command does this for all its
-/// pipelines before it runs anything.
+/// pipelines after it has run them.
 ///
 /// # Errors
 /// [`code::TYPE_MISMATCH`] for what is no document, 40323 if it has not one field, 40324 for an unknown name.
@@ -89,10 +105,7 @@ pub fn check_stage_names(pipeline: Doc<'_>) -> Result<()> {
 /// The one field of a stage.
 fn stage<'a>(element: &Element<'a>) -> Result<Element<'a>> {
     let Value::Document(document) = element.value() else {
-        return Err(Error::new(
-            code::TYPE_MISMATCH,
-            format!("a pipeline stage must be a document, not {}", element.kind.alias()),
-        ));
+        return Err(no_document(element));
     };
     match (document.first(), document.count()) {
         (Some(stage), 1) => Ok(stage),
