@@ -44,6 +44,10 @@ required! {
     agg_expr_type
     agg_facet_bucket
     agg_group
+    agg_index_interaction
+    agg_lookup
+    agg_out_merge
+    agg_stages_basic
     agg_timeseries
     agg_unwind
     agg_window
@@ -56,7 +60,13 @@ required! {
     index_unique
     pattern_attribute
     pattern_bucket
+    pattern_computed
+    pattern_extended_reference
+    pattern_outlier
     pattern_polymorphic
+    pattern_schema_versioning
+    pattern_seeds
+    pattern_subset
     query_array
     query_bitwise
     query_comparison
@@ -72,8 +82,10 @@ required! {
     query_projection
     query_sort
     query_traps
+    write_admin
     write_bson
     write_bulk
+    write_capped
     write_delete
     write_findandmodify
     write_insert
@@ -83,6 +95,7 @@ required! {
     write_update_matrix
     write_update_pipeline
     write_upsert
+    write_validation
 }
 
 /// How far the topics are in which not every case passes yet.
