@@ -140,17 +140,23 @@ fn substr_bytes<'a>(_: &Scope<'a>, string: Val<'a>, start: Val<'a>, length: Val<
 
 fn substr_cp<'a>(_: &Scope<'a>, string: Val<'a>, start: Val<'a>, length: Val<'a>) -> Result<Val<'a>> {
     let text = coerce(&string)?;
-    let number = |value: &Val<'_>, type_code, integer_code, negative_code, what: &str| -> Result<usize> {
+    let number = |value: &Val<'_>, type_code, integer_code, what: &str| -> Result<i32> {
         if !value.get().is_some_and(|v| v.kind().is_number()) {
             return fail(type_code, format!("$substrCP: the {what} must be a number, not {}", type_name(value)));
         }
-        let Some(n) = value.get().and_then(|v| v.as_exact_i64()).and_then(|n| i32::try_from(n).ok()) else {
-            return fail(integer_code, format!("$substrCP: the {what} must be a 32-bit integer"));
-        };
-        usize::try_from(n).or_else(|_| fail(negative_code, format!("$substrCP: the {what} must not be negative: {n}")))
+        match value.get().and_then(|v| v.as_exact_i64()).and_then(|n| i32::try_from(n).ok()) {
+            Some(n) => Ok(n),
+            None => fail(integer_code, format!("$substrCP: the {what} must be a 32-bit integer")),
+        }
     };
-    let first = number(&start, 34450, 34451, 34455, "start")?;
-    let count = number(&length, 34452, 34453, 34454, "length")?;
+    let first = number(&start, 34450, 34451, "start")?;
+    let count = number(&length, 34452, 34453, "length")?;
+    let Ok(count) = usize::try_from(count) else {
+        return fail(34454, format!("$substrCP: the length must not be negative: {count}"));
+    };
+    let Ok(first) = usize::try_from(first) else {
+        return fail(34455, format!("$substrCP: the start must not be negative: {first}"));
+    };
     let from = offset_of(&text, first);
     let rest = text.get(from..).unwrap_or_default();
     let part = rest.get(..offset_of(rest, count)).unwrap_or_default();

@@ -73,9 +73,14 @@ impl Operator for Zip {
         let mut digits = [0; 20];
         for row in 0..length {
             let open = builder.open_array(bindery_document::build::index_key(row, &mut digits));
+            let mut place = 0;
             for (index, column) in columns.iter().enumerate() {
-                let default = || defaults.get(index).map_or(Value::Null, Val::or_null);
-                builder.append_index(index, column.get(row).copied().unwrap_or_else(default));
+                // A default that is missing leaves its place out.
+                let default = || defaults.get(index).map_or(Some(Value::Null), Val::get);
+                if let Some(value) = column.get(row).copied().or_else(default) {
+                    builder.append_index(place, value);
+                    place += 1;
+                }
                 super::limits::check_value_bytes(builder.len())?;
             }
             builder.close(open);

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use bindery_document::{Builder, Doc, DocBuf, Error, OwnedValue, Path, Result, Value, code};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::nested_field::{Change, with_field, write};
 use super::{Environment, Stream, canonical_key};
 use crate::collation::Collation;
 use crate::expression::Expression;
-use crate::expression::field_path::{split_path, walk};
+use crate::expression::field_path::split_path;
 use crate::filter::{Filter, Membership, ParseContext, RegexTest};
 use crate::projection::{Metadata, Slotted};
 
@@ -124,12 +124,20 @@ impl GraphLookup {
     }
 
     pub(super) fn open(self: Arc<Self>, input: Box<dyn Stream>, env: &Environment) -> Box<dyn Stream> {
-        Box::new(GraphLookupStream { stage: self, input, env: env.clone(), current: Slotted::default() })
+        Box::new(GraphLookupStream {
+            stage: self,
+            input,
+            env: env.clone(),
+            cache: Cache::default(),
+            current: Slotted::default(),
+        })
     }
 
     /// The documents reached from one, breadth first, each once.
-    fn reach(&self, document: Doc<'_>, env: &Environment) -> Result<DocBuf> {
+    fn reach(&self, document: Doc<'_>, env: &Environment, cache: &mut Cache) -> Result<DocBuf> {
         let collation = self.collation.as_ref();
+        let way = KeyWay(collation);
+        let connect_to: Box<[Box<str>]> = self.connect_to.as_str().split('.').map(Into::into).collect();
         let mut frontier = Vec::new();
         let mut asked: FxHashSet<Vec<u8>> = FxHashSet::default();
         let mut found: FxHashSet<Vec<u8>> = FxHashSet::default();
@@ -152,27 +160,12 @@ impl GraphLookup {
         let (mut depth, mut index) = (0i64, 0);
         while !frontier.is_empty() && self.max_depth.is_none_or(|most| depth <= most) {
             // They are looked for by `$in`, where a regular expression matches strings.
-            let (mut values, mut patterns) = (Vec::new(), Vec::new());
-            for value in std::mem::take(&mut frontier) {
-                match value.value() {
-                    Value::Regex { pattern, options } => {
-                        patterns.push(RegexTest::parse(Path::of_value(), pattern.as_str(), options.as_str())?);
-                    }
-                    _ => values.push(value),
-                }
-            }
-            let equal = Filter::In(Membership::new(self.connect_to.clone(), values, patterns, collation.cloned()));
-            // Null leads to null only, not to documents without the field.
-            let mut filters = vec![equal, exists.clone()];
-            filters.extend(self.restriction.clone());
-            let filter = Filter::And(filters);
-            let mut stream = env.foreign.find(&self.from, Some(&filter), &env.parameters)?;
-            while stream.advance()? {
-                let reached = stream.current();
+            let (mut values, mut patterns, mut queried) = (Vec::new(), Vec::new(), FxHashSet::default());
+            let mut take_in = |reached: Doc<'_>, frontier: &mut Vec<OwnedValue>| -> Result<()> {
                 let mut key = Vec::new();
                 canonical_key::append_maybe(reached.get("_id"), None, &mut key);
                 if !found.insert(key) {
-                    continue;
+                    return Ok(());
                 }
                 match &self.depth_field {
                     Some(path) => {
@@ -183,13 +176,38 @@ impl GraphLookup {
                 }
                 index += 1;
                 env.check_memory("$graphLookup", builder.len())?;
-                match walk(Value::Document(reached), &self.connect_from).get() {
-                    Some(Value::Array(items)) => items.iter().for_each(|item| add(item.value(), &mut frontier)),
-                    Some(other) => add(other, &mut frontier),
-                    None => {}
+                values_at(Value::Document(reached), &self.connect_from, &mut |value| add(value, frontier));
+                env.check_interrupt()
+            };
+            for value in std::mem::take(&mut frontier) {
+                let key = way.key(&value.value());
+                if let Some(known) = cache.found.get(&key) {
+                    known.iter().try_for_each(|document| take_in(document.doc(), &mut frontier))?;
+                    continue;
                 }
-                env.check_interrupt()?;
+                queried.insert(key);
+                match value.value() {
+                    Value::Regex { pattern, options } => {
+                        patterns.push(RegexTest::parse(Path::of_value(), pattern.as_str(), options.as_str())?);
+                    }
+                    _ => values.push(value),
+                }
             }
+            if queried.is_empty() {
+                depth += 1;
+                continue;
+            }
+            let equal = Filter::In(Membership::new(self.connect_to.clone(), values, patterns, collation.cloned()));
+            // Null leads to null only, not to documents without the field.
+            let mut filters = vec![equal, exists.clone()];
+            filters.extend(self.restriction.clone());
+            let filter = Filter::And(filters);
+            let mut stream = env.foreign.find(&self.from, Some(&filter), &env.parameters)?;
+            while stream.advance()? {
+                take_in(stream.current(), &mut frontier)?;
+                cache.keep(stream.current(), &connect_to, &queried, &way);
+            }
+            cache.limit(env.memory_limit_bytes);
             depth += 1;
         }
         builder.close(open);
@@ -197,10 +215,78 @@ impl GraphLookup {
     }
 }
 
+/// What was found for values before, kept from one input document to the next. As in MongoDB a value for which
+/// documents are kept is not asked for again, although a query for it may find more than those that have it: null also
+/// finds documents in which an element lacks the field, and a regular expression all strings that it matches.
+#[derive(Default)]
+struct Cache {
+    found: FxHashMap<Vec<u8>, Vec<DocBuf>>,
+    bytes: usize,
+}
+
+impl Cache {
+    /// Keeps a document under those of its values that were asked for.
+    fn keep(&mut self, document: Doc<'_>, path: &[Box<str>], asked: &FxHashSet<Vec<u8>>, way: &KeyWay<'_>) {
+        let mut keys = Vec::new();
+        values_at(Value::Document(document), path, &mut |value| keys.push(way.key(&value)));
+        keys.sort_unstable();
+        keys.dedup();
+        for key in keys.into_iter().filter(|key| asked.contains(key)) {
+            self.bytes += key.len() + document.as_bytes().len();
+            self.found.entry(key).or_default().push(DocBuf::from(document));
+        }
+    }
+
+    /// Forgets everything once it takes more than it may.
+    fn limit(&mut self, most_bytes: usize) {
+        if self.bytes > most_bytes {
+            *self = Cache::default();
+        }
+    }
+}
+
+/// How values are told apart.
+struct KeyWay<'a>(Option<&'a Collation>);
+
+impl KeyWay<'_> {
+    fn key(&self, value: &Value<'_>) -> Vec<u8> {
+        let mut key = Vec::new();
+        canonical_key::append(value, self.0, &mut key);
+        key
+    }
+}
+
+/// Visits the values at a path: those of documents in arrays on the way, and the elements of an array at its end.
+fn values_at<'v>(value: Value<'v>, names: &[Box<str>], visit: &mut impl FnMut(Value<'v>)) {
+    let Some((first, rest)) = names.split_first() else {
+        match value {
+            Value::Array(items) => items.iter().for_each(|item| visit(item.value())),
+            other => visit(other),
+        }
+        return;
+    };
+    match value {
+        Value::Document(doc) => {
+            if let Some(element) = doc.element(first.as_bytes()) {
+                values_at(element.value(), rest, visit);
+            }
+        }
+        Value::Array(items) => {
+            for item in items {
+                if let Value::Document(_) = item.value() {
+                    values_at(item.value(), names, visit);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
 struct GraphLookupStream {
     stage: Arc<GraphLookup>,
     input: Box<dyn Stream>,
     env: Environment,
+    cache: Cache,
     current: Slotted,
 }
 
@@ -209,7 +295,7 @@ impl Stream for GraphLookupStream {
         if !self.input.advance()? {
             return Ok(false);
         }
-        let reached = self.stage.reach(self.input.current(), &self.env)?;
+        let reached = self.stage.reach(self.input.current(), &self.env, &mut self.cache)?;
         let array = reached.doc().first().map_or(Value::Null, |element| element.value());
         let (slotted, stage) = (self.input.metadata().slotted, &self.stage);
         self.current.rewrite(slotted.unwrap_or(self.input.current()), slotted.is_some(), |doc, out| {

@@ -1,5 +1,6 @@
 //! Setting one field of a document at a dotted path, with documents made around it as needed.
 
+use bindery_document::doc::EMPTY;
 use bindery_document::{Builder, Doc, DocBuf, Value};
 
 use crate::projection::{append_slot, is_slot};
@@ -20,6 +21,56 @@ pub(super) fn with_field(doc: Doc<'_>, path: &[Box<str>], value: Value<'_>) -> D
     let mut builder = Builder::new();
     write(doc, path, Change::Set(value), &mut builder);
     builder.finish()
+}
+
+/// The document with a computed field, as `$addFields` sets it: in arrays on the way every element gets the field, those
+/// that are no documents make way for one.
+pub(super) fn with_added_field(doc: Doc<'_>, path: &[Box<str>], value: Value<'_>) -> DocBuf {
+    let mut builder = Builder::new();
+    add(doc, path, value, &mut builder);
+    builder.finish()
+}
+
+fn add(doc: Doc<'_>, path: &[Box<str>], value: Value<'_>, builder: &mut Builder) {
+    let Some((first, rest)) = path.split_first() else {
+        return;
+    };
+    let mut found = false;
+    for element in doc {
+        if found || element.key != first.as_bytes() {
+            builder.append_element(element);
+            continue;
+        }
+        found = true;
+        match element.value() {
+            _ if is_slot(&element) => append_new(path, Change::Set(value), builder),
+            inner if !rest.is_empty() => add_below(element.key, inner, rest, value, builder),
+            _ => builder.append(element.key, value),
+        }
+    }
+    if !found {
+        append_new(path, Change::Set(value), builder);
+    }
+}
+
+/// Adds the field below a value, through arrays in arrays as well.
+fn add_below(key: &[u8], held: Value<'_>, path: &[Box<str>], value: Value<'_>, builder: &mut Builder) {
+    match held {
+        Value::Array(items) => {
+            let open = builder.open_array(key);
+            let mut digits = [0; 20];
+            for (place, item) in items.iter().enumerate() {
+                let key = bindery_document::build::index_key(place, &mut digits);
+                add_below(key, item.value(), path, value, builder);
+            }
+            builder.close(open);
+        }
+        held => {
+            let open = builder.open_document(key);
+            add(held.as_document().unwrap_or(EMPTY), path, value, builder);
+            builder.close(open);
+        }
+    }
 }
 
 /// The document with a slot where a field was.

@@ -163,6 +163,7 @@ impl Parser<'_> {
             | Value::Double(_)
             | Value::Decimal128(_)) => {
                 let included = value.is_truthy();
+                // Paths that meet are told before fields of both kinds.
                 insert(&mut self.root, path, if included { Child::Keep } else { Child::Drop })?;
                 if path.as_slice() == ["_id"] {
                     self.id = Some(included);

@@ -3,6 +3,7 @@
 
 use bson::{Bson, DateTime, Document, doc};
 
+use super::operators::any_operator;
 use super::random::Random;
 use super::values::{number, path, plain_path, string, value};
 
@@ -11,7 +12,7 @@ pub(super) fn expression(random: &mut Random, depth: usize) -> Bson {
     if depth == 0 {
         return leaf(random);
     }
-    match random.weighted(&[14, 16, 10, 12, 12, 14, 8, 8, 6]) {
+    match random.weighted(&[14, 16, 10, 12, 12, 14, 8, 8, 6, 16]) {
         0 => leaf(random),
         1 => numeric(random, depth),
         2 => text(random, depth),
@@ -20,7 +21,8 @@ pub(super) fn expression(random: &mut Random, depth: usize) -> Bson {
         5 => list(random, depth),
         6 => object(random, depth),
         7 => conversion(random, depth),
-        _ => date_part(random, depth),
+        8 => date_part(random, depth),
+        _ => any_operator(random, depth),
     }
 }
 
@@ -77,7 +79,7 @@ pub(super) fn numeric(random: &mut Random, depth: usize) -> Bson {
 
 /// A value unless it is a decimal: the last digit of what MongoDB's library gives for transcendental functions of
 /// decimals follows from its own approximations, not from rounding the true value.
-fn no_decimal(value: Bson) -> Bson {
+pub(super) fn no_decimal(value: Bson) -> Bson {
     let test = doc! { "$eq": [{ "$type": "$$t" }, "decimal"] };
     doc! { "$let": { "vars": { "t": value }, "in": { "$cond": [test, 0.5, "$$t"] } } }.into()
 }

@@ -104,6 +104,12 @@ impl Judge<'_> {
                 })
             }
             (Answer::Error { code: expected, .. }, Answer::Error { code: got, .. }) if expected == got => None,
+            // A query in which MongoDB's own rewriting has made an operator of a field: a mistake of its optimizer.
+            (Answer::Error { message, .. }, _)
+                if message.contains("Failed to optimize pipeline :: caused by :: unknown top level operator") =>
+            {
+                None
+            }
             (expected, got) => Some(format!("expected {}, got {}", outline(expected), outline(got))),
         }
     }

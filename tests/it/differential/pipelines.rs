@@ -10,6 +10,7 @@ use super::filters::{filter, operand};
 use super::projections::projection;
 use super::random::Random;
 use super::values::{path, plain_path};
+use super::windows::{densify, fill, window};
 
 /// An `aggregate` command over the collection `c`.
 pub(super) fn aggregate(random: &mut Random, docs: &[Document]) -> Document {
@@ -26,6 +27,9 @@ pub(super) fn aggregate(random: &mut Random, docs: &[Document]) -> Document {
     }
     doc! { "aggregate": "c", "pipeline": pipeline, "cursor": { "batchSize": 10_000 } }
 }
+
+/// A sample of at least so many takes all documents, in any order.
+const SAMPLE_OF_ALL: i32 = 1_000;
 
 fn total_sort(random: &mut Random) -> Document {
     let mut sort = Document::new();
@@ -56,8 +60,11 @@ fn stages(random: &mut Random, docs: &[Document], ordered: bool, outer: bool) ->
         4 * is_outer,
         4 * is_outer * needs_order,
         6 * needs_order,
-        8,
+        8 * needs_order,
         3,
+        3 * needs_order,
+        3 * needs_order,
+        2,
     ]);
     let one = match choice {
         0 => doc! { "$match": filter(random, docs) },
@@ -82,7 +89,7 @@ fn stages(random: &mut Random, docs: &[Document], ordered: bool, outer: bool) ->
             let deeper = random.pick(&["$$DESCEND", "$$KEEP"]);
             doc! { "$redact": { "$cond": [expression(random, 1), deeper, random.pick(&["$$PRUNE", "$$KEEP"])] } }
         }
-        9 => group(random),
+        9 => return group(random),
         10 => unwind(random),
         11 => return lookup(random, docs),
         12 => doc! { "$unionWith": { "coll": "d", "pipeline": [{ "$match": filter(random, docs) }] } },
@@ -90,6 +97,9 @@ fn stages(random: &mut Random, docs: &[Document], ordered: bool, outer: bool) ->
         14 => facet(random, docs),
         15 => bucket(random, docs),
         16 => window(random),
+        18 => fill(random),
+        19 => densify(random),
+        20 => doc! { "$sample": { "size": SAMPLE_OF_ALL } },
         _ => doc! { "$sortByCount": expression(random, 1) },
     };
     vec![one]
@@ -109,7 +119,7 @@ fn computed_projection(random: &mut Random, docs: &[Document]) -> Document {
     out
 }
 
-fn group(random: &mut Random) -> Document {
+fn group(random: &mut Random) -> Vec<Document> {
     let key: Bson = match random.below(5) {
         0 => Bson::Null,
         1 => expression(random, 1),
@@ -117,16 +127,27 @@ fn group(random: &mut Random) -> Document {
         _ => format!("${}", path(random)).into(),
     };
     let mut group = doc! { "_id": key };
+    let mut sorts = Vec::new();
     for place in 0..1 + random.below(3) {
-        group.insert(format!("n{place}"), accumulator(random));
+        let name = format!("n{place}");
+        if random.chance(8) {
+            // The order of a set is open.
+            let sort = doc! { "$sortArray": { "input": format!("${name}"), "sortBy": 1 } };
+            sorts.push(doc! { "$set": { &name: sort } });
+            group.insert(name, doc! { "$addToSet": expression(random, 1) });
+        } else {
+            group.insert(name, accumulator(random));
+        }
     }
-    doc! { "$group": group }
+    let mut stages = vec![doc! { "$group": group }];
+    stages.append(&mut sorts);
+    stages
 }
 
 fn accumulator(random: &mut Random) -> Document {
     let value = expression(random, 1);
     let by = doc! { plain_path(random): random.pick(&[1, -1]), "_id": 1 };
-    match random.below(9) {
+    match random.below(10) {
         0 => doc! { "$sum": random.pick(&[1, 2]) },
         1 => doc! { random.pick(&["$sum", "$avg"]): numeric(random, 0) },
         2 => doc! { random.pick(&["$sum", "$avg", "$min", "$max"]): value },
@@ -135,6 +156,10 @@ fn accumulator(random: &mut Random) -> Document {
         5 => doc! { random.pick(&["$stdDevPop", "$stdDevSamp"]): numeric(random, 0) },
         6 => {
             doc! { random.pick(&["$firstN", "$lastN", "$minN", "$maxN"]): { "input": value, "n": random.between(1, 3) } }
+        }
+        8 => {
+            let field = format!("${}", plain_path(random));
+            doc! { "$mergeObjects": { "$cond": [{ "$eq": [{ "$type": &field }, "object"] }, &field, { "z": 1 }] } }
         }
         7 => doc! { random.pick(&["$top", "$bottom"]): { "sortBy": by, "output": value } },
         _ => doc! { random.pick(&["$topN", "$bottomN"]): { "sortBy": by, "output": value, "n": random.between(1, 3) } },
@@ -234,29 +259,6 @@ fn bucket(random: &mut Random, docs: &[Document]) -> Document {
     doc! { "$bucket": spec }
 }
 
-fn window(random: &mut Random) -> Document {
-    let value = expression(random, 1);
-    let bounds: Vec<Bson> = match random.below(4) {
-        0 => vec!["unbounded".into(), "current".into()],
-        1 => vec![(-1).into(), 1.into()],
-        2 => vec!["unbounded".into(), "unbounded".into()],
-        _ => vec![0.into(), 2.into()],
-    };
-    let output = match random.below(4) {
-        0 => doc! { random.pick(&["$sum", "$avg"]): numeric(random, 0), "window": { "documents": bounds } },
-        1 => {
-            doc! { random.pick(&["$min", "$max", "$first", "$last", "$push"]): value, "window": { "documents": bounds } }
-        }
-        2 => doc! { random.pick(&["$rank", "$denseRank", "$documentNumber"]): {} },
-        _ => doc! { "$shift": { "output": value, "by": random.between(-2, 2), "default": Bson::Null } },
-    };
-    let mut spec = doc! { "sortBy": { "_id": random.pick(&[1, -1]) }, "output": { "w": output } };
-    if random.chance(60) {
-        spec.insert("partitionBy", format!("${}", plain_path(random)));
-    }
-    doc! { "$setWindowFields": spec }
-}
-
 /// What holds of a pipeline's results: `Some(true)` if their order is determined, `Some(false)` if they are
 /// a bag, nothing if they depend on an open order.
 pub(super) fn order(pipeline: &[Document]) -> Option<bool> {
@@ -329,7 +331,11 @@ fn order_from(pipeline: &[Document], ordered: bool) -> Option<bool> {
                 }
                 total = false;
             }
-            "$sample" => return None,
+            "$sample" if spec.as_document()?.get_i32("size").ok()? < SAMPLE_OF_ALL => return None,
+            // What it adds has values of `_id` that no other document has.
+            "$sample" | "$densify" => total = false,
+            "$fill" if ids != Ids::Scalars => return None,
+            "$fill" => total = false,
             _ => {}
         }
     }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use bindery_document::{Builder, Doc, DocBuf, Error, OwnedValue, Result, Value, code, doc};
 use bindery_index::keygen::Keys;
 
-use super::nested_field::{with_field, without_field};
+use super::nested_field::{with_added_field, without_field};
 use super::{Environment, Stream};
 use crate::expression::Expression;
 use crate::expression::field_path::{split_path, walk};
@@ -294,7 +294,7 @@ impl WindowStream {
         for ((path, _), column) in self.stage.outputs.iter().zip(columns) {
             for (Ready { document, has_slots }, value) in ready.iter_mut().zip(column) {
                 *document = match &value {
-                    Some(value) => with_field(document.doc(), path, value.value()),
+                    Some(value) => with_added_field(document.doc(), path, value.value()),
                     None => without_field(document.doc(), path),
                 };
                 *has_slots |= value.is_none();

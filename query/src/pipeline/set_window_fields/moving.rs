@@ -229,7 +229,7 @@ impl Moving {
                 *values = covariance(pair.as_ref(), *sample, window, partition)?;
             }
             Moving::Locf(input) => locf(input, partition, values)?,
-            Moving::LinearFill(input) => *values = linear_fill(input, partition)?,
+            Moving::LinearFill(input) => linear_fill(input, partition, values)?,
         }
         Ok(())
     }
@@ -494,38 +494,35 @@ fn locf(input: &Expression, partition: &Partition<'_>, values: &mut Column) -> R
 }
 
 /// Nulls between two numbers are replaced by what lies on the straight line between them.
-fn linear_fill(input: &Expression, partition: &Partition<'_>) -> Result<Column> {
-    let mut values = column(input, partition)?;
-    let mut known: Option<usize> = None;
-    for index in 0..values.len() {
+fn linear_fill(input: &Expression, partition: &Partition<'_>, values: &mut Column) -> Result<()> {
+    let mut known: Option<(usize, Number)> = None;
+    for index in 0..partition.len() {
         let position = partition.position(index);
         if !(position.kind().is_number() || matches!(position, Value::DateTime(_))) {
-            return Err(Error::new(605_002, "$linearFill needs numbers or dates to sort by"));
+            return Err(Error::new(code::TYPE_MISMATCH, "$linearFill needs numbers or dates to sort by"));
         }
         if index > 0 && partition.keys.get(index - 1) == partition.keys.get(index) {
             return Err(Error::new(6_050_106, "$linearFill needs different values to sort by"));
         }
-        let Some(Some(value)) = values.get(index).map(|v| v.as_ref().filter(|v| !is_null(Some(v)))) else {
+        let value = at(input, partition, index)?;
+        let Some(value) = value.filter(|value| !is_null(Some(value))) else {
+            // Behind a number it takes the next one to say what stands here.
+            if known.is_none() {
+                values.push(Some(null()));
+            }
             continue;
         };
         let Some(end) = Number::of(&value.value()) else {
-            return Err(Error::new(605_003, "$linearFill needs numbers"));
+            return Err(Error::new(code::TYPE_MISMATCH, "$linearFill needs numbers"));
         };
-        if let Some(start_index) = known
-            && let Some(Some(start)) = values.get(start_index)
-            && let Some(start) = Number::of(&start.value())
-        {
-            for place in start_index + 1..index {
-                let filled = interpolate(partition, (start_index, start), (index, end), place);
-                if let Some(slot) = values.get_mut(place) {
-                    *slot = filled;
-                }
-            }
+        if let Some(start) = known {
+            values.extend((start.0 + 1..index).map(|place| interpolate(partition, start, (index, end), place)));
         }
-        known = Some(index);
+        values.push(Some(value));
+        known = Some((index, end));
     }
-    let known = |value: Option<OwnedValue>| value.filter(|v| !is_null(Some(v))).unwrap_or_else(null);
-    Ok(values.into_iter().map(|value| Some(known(value))).collect())
+    values.resize_with(partition.len(), || Some(null()));
+    Ok(())
 }
 
 fn interpolate(

@@ -59,7 +59,7 @@ impl Sliding {
     }
 
     /// The result for what is in.
-    pub(super) fn value(&self) -> OwnedValue {
+    pub(super) fn value(&mut self) -> OwnedValue {
         match self {
             Sliding::Sum(sum) => OwnedValue::new(sum.total().into()),
             Sliding::Average { count: 0, .. } => OwnedValue::new(Value::Null),
@@ -221,16 +221,19 @@ impl Deviation {
         self.squares.add(Number::Double(distance * distance * sign / (before * after)));
     }
 
-    fn value(&self) -> Value<'static> {
-        let divisor = if self.is_sample { self.count.saturating_sub(1) } else { self.count };
-        if self.not_finite > 0 || divisor == 0 {
+    fn value(&mut self) -> Value<'static> {
+        // Without any number the divisor of a sample is -1, and the result the negative zero.
+        let divisor = if self.is_sample { self.count as f64 - 1.0 } else { self.count as f64 };
+        if self.not_finite > 0 || divisor == 0.0 {
             return Value::Null;
         }
         let squares = self.squares.double();
         if squares < 0.0 || (!self.is_sample && self.count == 1) {
+            // What is below zero is all error, and forgotten.
+            self.squares = Summation::default();
             return Value::Int32(0);
         }
-        Value::Double((squares / divisor as f64).sqrt())
+        Value::Double((squares / divisor).sqrt())
     }
 }
 

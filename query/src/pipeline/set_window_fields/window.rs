@@ -16,7 +16,7 @@ pub(super) enum Window {
     /// By number of documents.
     Documents(Bound<i64>, Bound<i64>),
     /// By distance in the order's value.
-    Range { lower: Bound<OwnedValue>, upper: Bound<OwnedValue>, unit: Option<Unit> },
+    Range { lower: Bound<OwnedValue>, upper: Bound<OwnedValue>, unit: Option<Unit>, is_descending: bool },
 }
 
 /// One end of a window.
@@ -112,14 +112,10 @@ impl Window {
                 };
                 let lower = parse_bound(&lower, context, offset)?;
                 let upper = parse_bound(&upper, context, offset)?;
-                match sort {
-                    None => return Err(Error::new(5_339_902, "a window by range needs 'sortBy' with one path")),
-                    Some(true) => {
-                        return Err(Error::new(5_429_404, "a window by range needs an ascending 'sortBy'"));
-                    }
-                    Some(false) => {}
-                }
-                Ok(Window::Range { lower, upper, unit })
+                let Some(is_descending) = sort else {
+                    return Err(Error::new(5_339_902, "a window by range needs 'sortBy' with one path"));
+                };
+                Ok(Window::Range { lower, upper, unit, is_descending })
             }
         }
     }
@@ -138,7 +134,11 @@ impl Window {
                 let end = place(upper, length as i64 - 1).saturating_add(1).clamp(0, length as i64) as usize;
                 Ok(start..end.max(start))
             }
-            Window::Range { lower, upper, unit } => {
+            // MongoDB refuses it only when there is a document.
+            Window::Range { is_descending: true, .. } => {
+                Err(Error::new(5_429_404, "a window by range needs an ascending 'sortBy'"))
+            }
+            Window::Range { lower, upper, unit, is_descending: false } => {
                 if let (Bound::Unbounded, Bound::Unbounded) = (lower, upper) {
                     return Ok(0..length);
                 }
