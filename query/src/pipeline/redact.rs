@@ -7,6 +7,7 @@ use bindery_document::{Builder, Doc, DocBuf, Error, OwnedValue, Result, Value};
 use super::{Environment, Stream};
 use crate::expression::{Expression, Scope};
 use crate::filter::ParseContext;
+use crate::projection::Metadata;
 
 /// The stage.
 #[derive(Debug)]
@@ -35,7 +36,7 @@ pub(super) fn parse(argument: Value<'_>, context: &ParseContext) -> Result<Redac
 
 impl Redact {
     pub(super) fn open(self: Arc<Self>, input: Box<dyn Stream>, env: &Environment) -> Box<dyn Stream> {
-        Box::new(RedactStream { stage: self, input, env: env.clone(), current: DocBuf::new() })
+        Box::new(RedactStream { stage: self, input, env: env.clone(), current: DocBuf::new(), as_is: false })
     }
 
     /// Writes what stays of a document; false if nothing does, not even the document.
@@ -88,6 +89,8 @@ struct RedactStream {
     input: Box<dyn Stream>,
     env: Environment,
     current: DocBuf,
+    /// Whether the input's document is given as it is.
+    as_is: bool,
 }
 
 impl Stream for RedactStream {
@@ -97,6 +100,7 @@ impl Stream for RedactStream {
             let document = self.input.current();
             if self.stage.redact(document, &self.env.scope(document), &mut builder)? {
                 self.current = builder.finish();
+                self.as_is = self.current.as_bytes() == document.as_bytes();
                 return Ok(true);
             }
             self.env.check_interrupt()?;
@@ -106,5 +110,9 @@ impl Stream for RedactStream {
 
     fn current(&self) -> Doc<'_> {
         self.current.doc()
+    }
+
+    fn metadata(&self) -> Metadata<'_> {
+        if self.as_is { self.input.metadata() } else { Metadata::default() }
     }
 }

@@ -44,7 +44,7 @@ fn date(random: &mut Random) -> Bson {
 
 fn of_numbers(random: &mut Random, depth: usize) -> Document {
     // No decimals: the last digit of transcendental functions of them is MongoDB's own.
-    let mut a = || mostly(random, depth, |random| small(random));
+    let mut a = || mostly(random, depth, small);
     let (a, b) = (a(), a());
     match random.below(5) {
         0 => {
