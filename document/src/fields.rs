@@ -13,7 +13,7 @@
 //! fields.find(document.doc(), &mut found);
 //! assert!(found.get(document.doc(), a).is_none());
 //! assert!(matches!(found.get(document.doc(), b), Some(Value::Int32(7))));
-//! # Ok::<(), bindery_document::Error>(())
+//! # Ok::<(), bson::error::Error>(())
 //! ```
 
 use crate::path::{Component, elements_of, pass_over};
