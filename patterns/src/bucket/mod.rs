@@ -15,7 +15,7 @@
 //! | `count` | how many readings |
 //! | `metaAt` | the place of the meta field among a reading's fields |
 //! | `summary` | for each field that has numbers: least, greatest, sum with its rounding rest, how many; `mixed` if there is anything else but null |
-//! | `columns` | the readings that have the same fields as the first, without the meta field: [a column](column) for each, in the order of time, so that a span of time is found by halving and a reading is made of fixed pieces |
+//! | `columns` | the readings that have the same fields as the first, without the meta field: [a column](mod@column) for each, in the order of time, so that a span of time is found by halving and a reading is made of fixed pieces |
 //! | `readings` | the readings with other fields, as documents without the meta field, in the order of their arrival; absent, as `columns` is, if there are none |
 //!
 //! Declared with `columns: false`, all readings are documents, as the pattern is written by hand.
