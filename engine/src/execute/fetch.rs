@@ -62,15 +62,29 @@ pub(super) fn examine<'s>(
     let Some(bytes) = state.records.get(record_id, &mut cx.visitor) else {
         return Ok(None);
     };
+    Ok(examine_stored(bytes, filter, stats, cx)?.then_some(Doc::from_stored(bytes)))
+}
+
+/// Looks at a document that was found already, counted: whether it matches.
+pub(super) fn examine_stored(
+    document: &[u8],
+    filter: Option<&Filter>,
+    stats: &mut StageStats,
+    cx: &mut Cx<'_>,
+) -> Result<bool> {
     stats.docs_examined += 1;
     cx.work.docs_examined += 1;
-    cx.work.doc_bytes += bytes.len() as u64;
-    let document = Doc::from_stored(bytes);
-    let matches = match filter {
-        None => true,
-        Some(filter) => filter.matches_with(document, cx.parameters)?,
-    };
-    Ok(matches.then_some(document))
+    cx.work.doc_bytes += document.len() as u64;
+    passes(filter, document, cx.parameters)
+}
+
+/// Whether a document matches, uncounted.
+#[inline]
+pub(super) fn passes(filter: Option<&Filter>, document: &[u8], parameters: &[Option<OwnedValue>]) -> Result<bool> {
+    match filter {
+        None => Ok(true),
+        Some(filter) => filter.matches_with(Doc::from_stored(document), parameters),
+    }
 }
 
 pub(crate) struct IdLookup {

@@ -4,14 +4,14 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use bindery_document::{Doc, OwnedValue, Result};
+use bindery_document::{Doc, Result};
 use bindery_index::RecordId;
 use bindery_index::key::record_id;
 use bindery_index::{records, tree};
 use bindery_query::filter::Filter;
 use bindery_query::plan::{self, ScanDirection};
 
-use super::fetch::examine;
+use super::fetch::{examine, examine_stored, passes};
 use super::index_scan::{IndexScan, corrupt};
 use super::stage::{ResultSink, StageStats, stored};
 use crate::collection::State;
@@ -148,10 +148,7 @@ impl CollectionScan {
         loop {
             cx.step()?;
             let Some((record_id, bytes)) = self.cursor.advance(state, self.direction, cx)? else { return Ok(false) };
-            stats.docs_examined += 1;
-            cx.work.docs_examined += 1;
-            cx.work.doc_bytes += bytes.len() as u64;
-            if passes(self.filter.as_deref(), bytes, cx.parameters)? {
+            if examine_stored(bytes, self.filter.as_deref(), stats, cx)? {
                 self.record_id = record_id;
                 return Ok(true);
             }
@@ -234,13 +231,5 @@ fn scan(
         if !matches!(outcome, Ok(ControlFlow::Continue(()))) {
             return outcome;
         }
-    }
-}
-
-#[inline]
-fn passes(filter: Option<&Filter>, document: &[u8], parameters: &[Option<OwnedValue>]) -> Result<bool> {
-    match filter {
-        None => Ok(true),
-        Some(filter) => filter.matches_with(Doc::from_stored(document), parameters),
     }
 }
