@@ -6,7 +6,6 @@
 mod administration;
 mod answer;
 mod bad_input;
-mod bson_corpus;
 mod compare;
 mod conformance;
 mod corpus;

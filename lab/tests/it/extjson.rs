@@ -2,38 +2,11 @@
 //!
 //! Runs where `BINDERY_SPECS` names the folder of the drivers' specification tests.
 
-use std::path::PathBuf;
-
 use bindery_lab::extjson::{parse_document, write_document};
 use bson::RawDocumentBuf;
 use serde_json::Value;
 
-fn files() -> Vec<(String, Value)> {
-    let Some(specs) = std::env::var_os("BINDERY_SPECS") else {
-        eprintln!("BINDERY_SPECS is not set: the BSON corpus was not read");
-        return Vec::new();
-    };
-    let folder = PathBuf::from(specs).join("bson-corpus");
-    let entries = std::fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
-    let mut files = Vec::new();
-    for path in entries.flatten().map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == "json"))
-    {
-        let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-        let json = serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-        files.push((path.file_name().unwrap_or_default().to_string_lossy().into_owned(), json));
-    }
-    assert!(!files.is_empty(), "no files in {}", folder.display());
-    files
-}
-
-fn cases<'a>(file: &'a Value, list: &str) -> impl Iterator<Item = &'a Value> {
-    file[list].as_array().into_iter().flatten()
-}
-
-fn bytes(hex: &str) -> RawDocumentBuf {
-    let bytes = (0..hex.len() / 2).map(|i| u8::from_str_radix(&hex[2 * i..2 * i + 2], 16).expect("hexadecimal"));
-    RawDocumentBuf::from_bytes(bytes.collect()).expect("a document")
-}
+use crate::specs::{cases, files, unhex};
 
 /// Text that is compared without regard to spaces and escapes.
 fn same_json(a: &str, b: &str) -> bool {
@@ -48,7 +21,7 @@ fn canonical_text_and_bytes_are_one() {
             let (Some(hex), Some(text)) = (case["canonical_bson"].as_str(), case["canonical_extjson"].as_str()) else {
                 continue;
             };
-            let document = bytes(hex);
+            let document = RawDocumentBuf::from_bytes(unhex(hex)).expect("a document");
             let written = write_document(&document).unwrap_or_else(|e| e.to_string());
             if !same_json(&written, text) {
                 faults.push(format!("{name}: {}: {written} instead of {text}", case["description"]));

@@ -2,37 +2,16 @@
 //!
 //! Runs where `BINDERY_SPECS` names the folder of the drivers' specification tests.
 
-use std::path::PathBuf;
-
 use bindery::Database;
 use bson::{RawDocument, RawDocumentBuf, rawdoc};
 use serde_json::Value;
 
-fn files() -> Vec<(String, Value)> {
-    let Some(specs) = std::env::var_os("BINDERY_SPECS") else {
-        eprintln!("BINDERY_SPECS is not set: the BSON corpus was not read");
-        return Vec::new();
-    };
-    let folder = PathBuf::from(specs).join("bson-corpus");
-    let entries = std::fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
-    let mut files = Vec::new();
-    for path in entries.flatten().map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == "json"))
-    {
-        let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-        let json = serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-        files.push((path.file_name().unwrap_or_default().to_string_lossy().into_owned(), json));
-    }
-    assert!(!files.is_empty(), "no files in {}", folder.display());
-    files
-}
+use crate::specs::{cases, files, unhex};
 
 /// The cases of one list, each with the bytes that a field gives in hexadecimal.
-fn cases<'a>(file: &'a Value, list: &str, field: &'a str) -> impl Iterator<Item = (&'a str, Vec<u8>)> {
-    file[list].as_array().into_iter().flatten().filter_map(move |case| {
-        let hex = case[field].as_str()?;
-        let bytes = (0..hex.len() / 2).map(|i| u8::from_str_radix(&hex[2 * i..2 * i + 2], 16).expect("hexadecimal"));
-        Some((case["description"].as_str().unwrap_or_default(), bytes.collect()))
-    })
+fn bytes_of<'a>(file: &'a Value, list: &str, field: &'a str) -> impl Iterator<Item = (&'a str, Vec<u8>)> {
+    cases(file, list)
+        .filter_map(move |case| Some((case["description"].as_str().unwrap_or_default(), unhex(case[field].as_str()?))))
 }
 
 /// `{insert: "c", documents: [<bytes>]}`, whatever the bytes are.
@@ -62,7 +41,7 @@ fn is_taken(reply: &RawDocument) -> bool {
 fn well_formed_documents_come_back_to_the_byte() {
     let mut faults = Vec::new();
     for (name, file) in files() {
-        for (description, bytes) in cases(&file, "valid", "canonical_bson") {
+        for (description, bytes) in bytes_of(&file, "valid", "canonical_bson") {
             let db = Database::new();
             // Names that documents may not have are another matter than well-formed bytes: the value is asked for.
             let wrapped = RawDocumentBuf::from_bytes(bytes).map(|document| rawdoc! {"_id": 1, "d": document});
@@ -86,7 +65,7 @@ fn well_formed_documents_come_back_to_the_byte() {
 fn malformed_documents_are_refused() {
     let mut faults = Vec::new();
     for (name, file) in files() {
-        for (description, bytes) in cases(&file, "decodeErrors", "bson") {
+        for (description, bytes) in bytes_of(&file, "decodeErrors", "bson") {
             let db = Database::new();
             let reply = db.run_command(&insert(&bytes));
             if is_taken(&reply) {
