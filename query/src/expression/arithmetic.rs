@@ -4,6 +4,7 @@ use bindery_document::{Decimal, Result, Value, code};
 
 use super::decimal::arithmetic::{self as decimal, Rounding};
 use super::decimal::elementary::{self, Elementary};
+use super::decimal::power;
 use super::decimal::text::to_i64;
 use super::number::{Number, Width, integer_result};
 use super::registry::{Arity, Entry, Folding};
@@ -343,13 +344,18 @@ fn pow<'a>(_: &Scope<'a>, base: Val<'a>, exponent: Val<'a>) -> Result<Val<'a>> {
     let Some(y) = exponent.get().and_then(|v| Number::of(&v)) else {
         return fail(28763, format!("$pow's exponent must be a number, not {}", type_name(&exponent)));
     };
-    let base_is_zero = matches!(x, Number::Decimal(d) if d.is_zero()) || x.to_f64() == 0.0;
-    if base_is_zero && y.to_f64() < 0.0 {
+    let width = x.width().max(y.width());
+    let (base_is_zero, exponent_is_negative) = if width == Width::Decimal {
+        // A negative zero is negative, too, and so is what is not a number with a sign.
+        (x.to_decimal().is_zero(), y.to_decimal().to_bytes()[15] & 0x80 != 0)
+    } else {
+        (x.to_f64() == 0.0, y.to_f64() < 0.0)
+    };
+    if base_is_zero && exponent_is_negative {
         return fail(28764, "$pow takes no base of 0 with a negative exponent");
     }
-    let width = x.width().max(y.width());
     if width == Width::Decimal {
-        return Ok(Val::Value(Value::Decimal128(elementary::power(x.to_decimal(), y.to_decimal()))));
+        return Ok(Val::Value(Value::Decimal128(power::power(x.to_decimal(), y.to_decimal()))));
     }
     if let (Some(b), Some(e)) = (x.integer(), y.integer())
         && let Some(result) = integer_power(b, e)

@@ -5,6 +5,7 @@ use bindery_document::{Decimal, Result, Value};
 use super::arithmetic::numeric_operand;
 use super::decimal::arithmetic;
 use super::decimal::elementary::{self, Elementary};
+use super::decimal::trigonometric::{self, DEGREE, RADIAN, constant};
 use super::number::{Number, Width};
 use super::registry::{Arity, Entry};
 use super::{Node, Scope, Val, fail, type_name};
@@ -96,7 +97,7 @@ fn atan2<'a>(scope: &Scope<'a>, operands: &'a [Node]) -> Result<Val<'a>> {
         return fail(51045, format!("$atan2 takes numbers, not {}", type_name(&x)));
     };
     if ordinate.width().max(abscissa.width()) == Width::Decimal {
-        let angle = elementary::atan2(ordinate.to_decimal(), abscissa.to_decimal());
+        let angle = trigonometric::atan2(ordinate.to_decimal(), abscissa.to_decimal());
         return Ok(Val::Value(Value::Decimal128(angle)));
     }
     Ok(Val::from(ordinate.to_f64().atan2(abscissa.to_f64())))
@@ -105,7 +106,7 @@ fn atan2<'a>(scope: &Scope<'a>, operands: &'a [Node]) -> Result<Val<'a>> {
 fn degrees_to_radians<'a>(_: &Scope<'a>, value: Val<'a>) -> Result<Val<'a>> {
     Ok(match numeric_operand("$degreesToRadians", &value)? {
         None => Val::NULL,
-        Some(Number::Decimal(d)) => Val::Value(Value::Decimal128(arithmetic::multiply(d, elementary::divide_pi(180)))),
+        Some(Number::Decimal(d)) => Val::Value(Value::Decimal128(arithmetic::multiply(d, constant(DEGREE)))),
         Some(number) => Val::from(number.to_f64() * (std::f64::consts::PI / 180.0)),
     })
 }
@@ -113,7 +114,7 @@ fn degrees_to_radians<'a>(_: &Scope<'a>, value: Val<'a>) -> Result<Val<'a>> {
 fn radians_to_degrees<'a>(_: &Scope<'a>, value: Val<'a>) -> Result<Val<'a>> {
     Ok(match numeric_operand("$radiansToDegrees", &value)? {
         None => Val::NULL,
-        Some(Number::Decimal(d)) => Val::Value(Value::Decimal128(arithmetic::multiply(d, elementary::degrees()))),
+        Some(Number::Decimal(d)) => Val::Value(Value::Decimal128(arithmetic::multiply(d, constant(RADIAN)))),
         Some(number) => Val::from(number.to_f64() * (180.0 / std::f64::consts::PI)),
     })
 }

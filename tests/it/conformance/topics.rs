@@ -34,6 +34,7 @@ macro_rules! required {
 }
 
 required! {
+    agg_expr_arithmetic
     agg_expr_array
     agg_expr_compare_bool_set
     agg_expr_conditional

@@ -111,36 +111,74 @@ pub(crate) fn add(a: Decimal, b: Decimal) -> Decimal {
 }
 
 fn add_finite(a: (bool, u128, i32), b: (bool, u128, i32)) -> Decimal {
-    let ((n1, c1, e1), (n2, c2, e2)) = if a.2 >= b.2 { (a, b) } else { (b, a) };
-    // Now e1 >= e2. A zero takes the lower exponent as far as the digits allow.
-    let difference = (e1 - e2) as u32;
-    if c1 == 0 && c2 == 0 {
-        return finite(n1 && n2, 0, e2);
+    let [x, y] = [a, b].map(|(negative, coefficient, exponent)| Term {
+        negative,
+        coefficient: U256::new(coefficient),
+        exponent,
+    });
+    sum(x, y)
+}
+
+/// An exact product of two decimals, or a decimal: up to 68 digits.
+#[derive(Clone, Copy, Debug)]
+struct Term {
+    negative: bool,
+    coefficient: U256,
+    exponent: i32,
+}
+
+impl Term {
+    /// The power of ten that is just above it.
+    fn top(self) -> i32 {
+        self.exponent + digits(self.coefficient) as i32
     }
-    if c1 == 0 {
-        return finite(n2, c2, e2);
+
+    /// The same number with a lower exponent, for which there must be room; or a higher one, with one more digit
+    /// that stands for all that is lost, if that is not 0.
+    fn at(self, exponent: i32) -> U256 {
+        if self.exponent >= exponent {
+            return self.coefficient * pow10(self.exponent.abs_diff(exponent));
+        }
+        // The last digit of the result is the one that stands for the rest.
+        let lost = self.exponent.abs_diff(exponent) + 1;
+        if lost > 76 {
+            return U256::ONE;
+        }
+        let unit = pow10(lost);
+        let rest = if self.coefficient % unit == U256::ZERO { U256::ZERO } else { U256::ONE };
+        self.coefficient / unit * U256::new(10) + rest
     }
-    if c2 == 0 {
-        let shift = difference.min(34 - digits(U256::new(c1)));
-        return finite(n1, c1 * 10u128.pow(shift), e1 - shift as i32);
+}
+
+/// The sum, rounded once.
+fn sum(a: Term, b: Term) -> Decimal {
+    let low = a.exponent.min(b.exponent);
+    let (zero_a, zero_b) = (a.coefficient == U256::ZERO, b.coefficient == U256::ZERO);
+    if zero_a && zero_b {
+        return finite(a.negative && b.negative, 0, low);
     }
-    // What lies wholly below the digits of the result, and some more, only decides which way to round: one digit stands
-    // for it. Otherwise the aligned operands have at most 72 digits.
-    let top = e1 + digits(U256::new(c1)) as i32;
-    let below = e1.min(top - 36) - 2;
-    let is_below = e2 + digits(U256::new(c2)) as i32 <= below;
-    let (c2, e2, difference) = if is_below { (1, below, (e1 - below) as u32) } else { (c2, e2, difference) };
-    let (x, y) = (U256::new(c1) * pow10(difference), U256::new(c2));
-    let (negative, sum) = if n1 == n2 {
-        (n1, x + y)
+    if zero_a || zero_b {
+        // The lower exponent, as far as the digits allow.
+        let term = if zero_a { b } else { a };
+        let free = 34u32.saturating_sub(digits(term.coefficient));
+        let shift = term.exponent.abs_diff(low).min(free);
+        return round(term.negative, term.coefficient * pow10(shift), term.exponent - shift as i32, false);
+    }
+    // Terms of about the same size have at most 70 digits together, and all count, as the first may cancel out. Of
+    // terms further apart, what is 40 digits below the greater only decides which way to round.
+    let top = a.top().max(b.top());
+    let exponent = if top - low <= 75 { low } else { top - 42 };
+    let (x, y) = (a.at(exponent), b.at(exponent));
+    let (negative, sum) = if a.negative == b.negative {
+        (a.negative, x + y)
     } else if x > y {
-        (n1, x - y)
+        (a.negative, x - y)
     } else if x < y {
-        (n2, y - x)
+        (b.negative, y - x)
     } else {
         (false, U256::ZERO)
     };
-    round(negative, sum, e2, false)
+    round(negative, sum, exponent, false)
 }
 
 /// The difference.
@@ -164,6 +202,23 @@ pub(crate) fn multiply(a: Decimal, b: Decimal) -> Decimal {
             Finite { negative: n1, coefficient: c1, exponent: e1 },
             Finite { negative: n2, coefficient: c2, exponent: e2 },
         ) => round(n1 != n2, U256::new(c1) * U256::new(c2), e1 + e2, false),
+    }
+}
+
+/// a * b + c, rounded once (IEEE 754's `fusedMultiplyAdd`).
+pub(crate) fn multiply_add(a: Decimal, b: Decimal, c: Decimal) -> Decimal {
+    match (a.class(), b.class(), c.class()) {
+        (
+            Finite { negative: n1, coefficient: c1, exponent: e1 },
+            Finite { negative: n2, coefficient: c2, exponent: e2 },
+            Finite { negative, coefficient, exponent },
+        ) => {
+            let product = Term { negative: n1 != n2, coefficient: U256::new(c1) * U256::new(c2), exponent: e1 + e2 };
+            sum(product, Term { negative, coefficient: U256::new(coefficient), exponent })
+        }
+        // An infinite or undefined term decides alone, and a finite product that would overflow does not.
+        (Finite { .. }, Finite { .. }, _) => c,
+        _ => add(multiply(a, b), c),
     }
 }
 
@@ -339,6 +394,43 @@ mod tests {
         // The smaller operand has more digits than it lies lower.
         check(add, "1", "1.084202172485504434007452800869942E-19", "1.000000000000000000108420217248550");
         check(add, "1", "-9.999999999999999999999999999999999E-36", "1.000000000000000000000000000000000");
+    }
+
+    #[test]
+    fn a_product_and_a_sum_are_rounded_once() {
+        let check = |a: &str, b: &str, c: &str, expected: &str| {
+            assert_eq!(format(multiply_add(decimal(a), decimal(b), decimal(c))), expected, "{a} * {b} + {c}");
+        };
+        check("3", "4", "-12.00", "0.00");
+        check(
+            "1.000000000000000000000000000000001",
+            "1.000000000000000000000000000000001",
+            "-1.000000000000000000000000000000002",
+            "1E-66",
+        );
+        check("0.1", "1E-6176", "1", "1.000000000000000000000000000000000");
+        check("1E+6144", "10", "-1E+6144", "9.000000000000000000000000000000000E+6144");
+        check("1E+6144", "10", "-9.5E+6144", "5.00000000000000000000000000000000E+6143");
+        check("1E-3000", "1E-3100", "5E-6100", "6E-6100");
+        check(
+            "9999999999999999999999999999999999",
+            "9999999999999999999999999999999999",
+            "1E+80",
+            "1.000000000001000000000000000000000E+80",
+        );
+        check(
+            "9999999999999999999999999999999999",
+            "9999999999999999999999999999999999",
+            "-1E-20",
+            "9.999999999999999999999999999999998E+67",
+        );
+        check("5", "1E-40", "1", "1.000000000000000000000000000000000");
+        check("5", "1E-34", "1", "1.000000000000000000000000000000000");
+        check("5.000000001", "1E-34", "1", "1.000000000000000000000000000000001");
+        check("0", "3", "2E+5", "200000");
+        check("Infinity", "2", "1", "Infinity");
+        check("Infinity", "0", "1", "NaN");
+        check("1E+6000", "1E+6000", "-Infinity", "-Infinity");
     }
 
     #[test]

@@ -2,12 +2,15 @@
 //!
 //! Sums, products, quotients, remainders and roundings are exact and then rounded once, half to even, with
 //! the standard's preferred exponents (1.10 + 2.2000 is 3.3000). Intermediate results are 256-bit integers.
-//! [`elementary`] has the functions that have no exact result, [`text`] conversions from and to text
-//! and doubles.
+//! [`elementary`] and [`trigonometric`] have the functions that have no exact result, which [`quad`] evaluates, [`power`]
+//! has powers, and [`text`] conversions from and to text and doubles.
 
 pub(crate) mod arithmetic;
 pub(crate) mod elementary;
+pub(crate) mod power;
+mod quad;
 pub(crate) mod text;
+pub(crate) mod trigonometric;
 
 use bindery_document::{Decimal, DecimalClass};
 
