@@ -20,6 +20,7 @@ pub mod bucket;
 mod declare;
 pub mod prune;
 pub mod subset;
+mod wanted;
 
 use bindery_document::{Doc, DocBuf, Error, Result, Value, code};
 use bindery_query::filter::Filter;
@@ -29,6 +30,7 @@ use attribute::Attribute;
 use bucket::Bucket;
 use prune::{Pruned, StoredOrder};
 use subset::Subset;
+pub use wanted::Wanted;
 
 /// How a collection's documents are stored.
 #[derive(Clone, Debug)]

@@ -128,7 +128,7 @@ fn own_readings_are_compared() {
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert!(stdout.contains("3,000 documents") && stdout.contains("rooms.csv"), "{stdout}");
     // Three thousand readings fill too few pages to say anything about more of them.
-    assert!(stdout.contains("(too small)"), "{stdout}");
+    assert!(stdout.contains("(naive too small)"), "{stdout}");
 }
 
 #[test]

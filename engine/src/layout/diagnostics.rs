@@ -2,8 +2,8 @@
 
 use bindery_document::{Builder, Doc, Result};
 
-use bindery_patterns::Layout;
 use bindery_patterns::bucket::Header;
+use bindery_patterns::{Layout, Wanted};
 
 use super::{LayoutCollection, Moment, subset};
 use crate::collection::{State, append_number};
@@ -118,7 +118,7 @@ fn check_stored(
 ) -> std::result::Result<u64, String> {
     match &*collection.layout {
         Layout::Attribute(layout) => {
-            let logical = layout.unfold(stored, Vec::new());
+            let logical = layout.unfold(stored, Wanted::All, Vec::new());
             match layout.fold(Doc::from_stored(&logical), Vec::new()) == stored.as_bytes() {
                 true => Ok(0),
                 false => Err("is not what its logical document is stored as".to_owned()),

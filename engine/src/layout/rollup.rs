@@ -7,9 +7,9 @@ use std::ops::{ControlFlow, RangeInclusive};
 
 use bindery_document::{Doc, DocBuf, OwnedValue, Result};
 use bindery_index::key::{Direction, KeyBuilder};
-use bindery_patterns::Layout;
 use bindery_patterns::bucket::shortcut::{Added, Groups, Rollup};
-use bindery_patterns::bucket::{Bucket, Header, Wanted};
+use bindery_patterns::bucket::{Bucket, Header};
+use bindery_patterns::{Layout, Wanted};
 
 use super::LayoutCollection;
 use super::source::Asked;

@@ -123,7 +123,7 @@ impl LayoutRows {
         if let Some(fields) = shape.as_deref().and_then(|shape| fields_of(shape, asked.logical.sort.as_deref()))
             && source.want_only(fields)
         {
-            // What is made of readings is what is asked for.
+            // What is made is what is asked for.
             shape = None;
         }
         Ok(LayoutRows {

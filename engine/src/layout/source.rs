@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use bindery_document::{Builder, Doc, DocBuf, Error, Result, Value, code};
 use bindery_index::RecordId;
-use bindery_patterns::Layout;
-use bindery_patterns::bucket::{Bucket, Header, Wanted};
+use bindery_patterns::bucket::{Bucket, Header};
 use bindery_patterns::prune::{Pruned, StoredOrder};
 use bindery_patterns::subset::shortcut::Need;
+use bindery_patterns::{Layout, Wanted};
 use bindery_query::filter::Filter;
 use bindery_query::plan::{Hint, Query};
 use bindery_query::sort::Sort;
@@ -144,7 +144,7 @@ pub(crate) struct Source {
     need: Need,
     /// The times that readings of buckets are asked for.
     times: RangeInclusive<i64>,
-    /// The only fields of readings that are asked for.
+    /// The only fields that are asked for.
     wanted: Option<Vec<Box<str>>>,
     /// The matches in the present stored document.
     batch: Batch,
@@ -201,9 +201,9 @@ impl Source {
         Ok(Source { layout, moment, stage, filter, need, times, wanted: None, batch, current: 0 })
     }
 
-    /// Makes no other fields of readings than these; false if they may be needed after all, or there are no readings.
+    /// Makes no other fields than these; false if they may be needed after all, or are stored as they are.
     pub(super) fn want_only(&mut self, fields: Vec<Box<str>>) -> bool {
-        let can = self.filter.is_none() && matches!(&*self.layout, Layout::Bucket(_));
+        let can = self.filter.is_none() && matches!(&*self.layout, Layout::Bucket(_) | Layout::Attribute(_));
         if can {
             self.wanted = Some(fields);
         }
@@ -241,10 +241,11 @@ impl Source {
     /// the order of time, and that nothing else is asked of, only those to keep are made.
     pub(super) fn unfold(&mut self, keep: Keep, cx: &mut Cx<'_>) -> Result<()> {
         let stored = self.stage.document(&self.moment.stored);
+        let wanted = self.wanted.as_deref().map_or(Wanted::All, Wanted::Only);
         let batch = &mut self.batch;
         match &*self.layout {
             Layout::Attribute(attribute) => {
-                batch.bytes = attribute.unfold(stored, std::mem::take(&mut batch.bytes));
+                batch.bytes = attribute.unfold(stored, wanted, std::mem::take(&mut batch.bytes));
                 if passes(self.filter.as_deref(), &batch.bytes)? {
                     batch.documents.push((0, 0..batch.bytes.len()));
                 }
@@ -258,7 +259,6 @@ impl Source {
             }
             Layout::Bucket(bucket) => {
                 batch.bytes.clear();
-                let wanted = self.wanted.as_deref().map_or(Wanted::All, Wanted::Only);
                 let header = Header::read(stored, false);
                 let sieve = self.filter.as_deref().map(|filter| bucket.sieve(&header, filter));
                 if !header.has_rows() && sieve.as_ref().is_some_and(|sieve| !sieve.passes_any()) {

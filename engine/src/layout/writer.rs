@@ -2,10 +2,10 @@
 
 use bindery_document::{Doc, DocBuf, Result};
 use bindery_index::RecordId;
-use bindery_patterns::Layout;
 use bindery_patterns::bucket::Bucket;
 use bindery_patterns::subset::Subset;
 use bindery_patterns::subset::shortcut::{Need, Push};
+use bindery_patterns::{Layout, Wanted};
 use parking_lot::MutexGuard;
 
 use super::source::Place;
@@ -59,7 +59,7 @@ impl<'a> Writer<'a> {
         let Some(stored) = state.records.get(place.record_id, &mut cx.visitor) else { return Ok(None) };
         let stored = Doc::from_stored(stored);
         Ok(match &*self.collection.layout {
-            Layout::Attribute(layout) => Some(DocBuf::from_stored(layout.unfold(stored, Vec::new()))),
+            Layout::Attribute(layout) => Some(DocBuf::from_stored(layout.unfold(stored, Wanted::All, Vec::new()))),
             Layout::Bucket(layout) => layout.document(stored, place.ordinal).map(DocBuf::from_stored),
             Layout::Subset(layout) => match &self.side {
                 Some(side) => Some(subset::read(layout, side, stored, need, cx)?),

@@ -157,7 +157,7 @@ fn with_ratio(naive: &SchemaFigures, schema: &SchemaFigures, of: impl Fn(&Schema
     }
     match ratio(of(naive), here) {
         Some(ratio) => format!("{shown} (x{ratio:.3})"),
-        None => format!("{shown} (too small)"),
+        None => format!("{shown} (naive too small)"),
     }
 }
 

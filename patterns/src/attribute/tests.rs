@@ -5,6 +5,7 @@ use bindery_query::filter::{Filter, ParseContext};
 use bson::{Bson, doc};
 
 use super::Attribute;
+use crate::Wanted;
 
 fn layout() -> Attribute {
     let options = DocBuf::from_bson(&doc! {"path": "specs", "except": ["name", "price"]}).expect("document");
@@ -36,8 +37,23 @@ fn unfolding_gives_the_document_back() {
     let layout = layout();
     for document in documents() {
         let stored = layout.fold(document.doc(), Vec::new());
-        let back = layout.unfold(Doc::from_stored(&stored), Vec::new());
+        let back = layout.unfold(Doc::from_stored(&stored), Wanted::All, Vec::new());
         assert_eq!(back, document.as_bytes(), "{document:?} stored as {:?}", Doc::from_stored(&stored));
+    }
+}
+
+#[test]
+fn unfolding_what_is_wanted_leaves_the_rest_out() {
+    let layout = layout();
+    let names: [Box<str>; 3] = ["_id".into(), "size".into(), "price".into()];
+    for document in documents() {
+        let stored = layout.fold(document.doc(), Vec::new());
+        let some = layout.unfold(Doc::from_stored(&stored), Wanted::Only(&names), Vec::new());
+        let mut expected = bindery_document::Builder::new();
+        for field in document.doc().iter().filter(|field| names.iter().any(|name| name.as_bytes() == field.key)) {
+            expected.append_element(field);
+        }
+        assert_eq!(some, expected.finish().as_bytes(), "{document:?}");
     }
 }
 

@@ -43,7 +43,7 @@ pub use fold::{Appended, Reading};
 pub use header::Header;
 pub use sieve::Sieve;
 pub use summary::Summary;
-pub use unfold::{Readings, Wanted};
+pub use unfold::Readings;
 
 /// What is bound into one bucket.
 #[derive(Clone, Debug)]

@@ -151,7 +151,7 @@ fn readings_in_columns_lie_in_the_order_of_time() {
     let layout = layout(&doc! {"time": "t", "meta": "s"});
     let stored = folded(&layout, &even_readings());
     let header = super::Header::read(Doc::from_stored(&stored), false);
-    let mut opened = layout.open(&header, super::Wanted::All);
+    let mut opened = layout.open(&header, crate::Wanted::All);
     assert!(opened.are_ordered());
     let documents = layout.documents(Doc::from_stored(&stored));
     assert!(documents.is_sorted_by_key(|reading| time_of(&layout, reading)));
@@ -160,7 +160,7 @@ fn readings_in_columns_lie_in_the_order_of_time() {
     assert_eq!(opened.ordered(&range).len(), within);
     // Fields that are not wanted are not made, and places can be read in any order.
     let wanted = ["v".into(), "name".into()];
-    let mut opened_some = layout.open(&header, super::Wanted::Only(&wanted));
+    let mut opened_some = layout.open(&header, crate::Wanted::Only(&wanted));
     for place in [5, 2, 7] {
         let (mut whole, mut some) = (Vec::new(), Vec::new());
         opened.write(place, &mut whole);

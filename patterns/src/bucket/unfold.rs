@@ -6,24 +6,7 @@ use bindery_document::{Doc, Element, Result, Value, doc};
 
 use super::column::{Column, Packed};
 use super::{Bucket, Header};
-
-/// The fields of a reading that are asked for.
-#[derive(Clone, Copy, Debug)]
-pub enum Wanted<'a> {
-    /// All of them.
-    All,
-    /// These, in the reading's order.
-    Only(&'a [Box<str>]),
-}
-
-impl Wanted<'_> {
-    fn has(self, name: &[u8]) -> bool {
-        match self {
-            Wanted::All => true,
-            Wanted::Only(names) => names.iter().any(|wanted| wanted.as_bytes() == name),
-        }
-    }
-}
+use crate::Wanted;
 
 /// A bucket opened to be read: its readings have places, those in columns first, by time, then the others.
 #[derive(Debug)]
