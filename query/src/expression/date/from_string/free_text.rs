@@ -1,182 +1,12 @@
-//! `$dateFromString`, with a format or without.
-//!
-//! Without one, text is read as the timelib library reads it, which MongoDB uses: ISO 8601 in all its forms,
-//! American and European dates, month names, week days, zone abbreviations. The forms that stand for a
-//! moment of the present (`now`, `tomorrow`) lack a date and are refused, as MongoDB refuses them.
+//! Text without a format: its forms one after the other.
 
-use bindery_document::{Result, Value, code};
+use bindery_document::Result;
 
-use super::calendar::{DAY_MS, days_from_civil, days_from_iso, days_in_month};
-use super::read_zone;
-use super::unit::{Unit, parse_day_of_week};
-use super::zone::{Zone, parse_offset};
-use crate::expression::registry::{Entry, Field, Named};
-use crate::expression::string::named;
-use crate::expression::{Node, Scope, Val, fail, type_name};
-
-pub(super) const OPERATORS: &[Entry] = &[Entry::named("$dateFromString", &FIELDS)];
-
-static FIELDS: Named = Named {
-    fields: &[
-        Field::required("dateString", 40542),
-        Field::optional("format"),
-        Field::optional("timezone"),
-        Field::optional("onNull"),
-        Field::optional("onError"),
-    ],
-    not_object: 40540,
-    unknown: 40541,
-    function: date_from_string,
-};
-
-fn date_from_string<'a>(scope: &Scope<'a>, operands: &'a [Option<Node>]) -> Result<Val<'a>> {
-    let text = named(scope, operands, 0)?;
-    let format = match operands.get(1) {
-        Some(Some(format)) => Some(format.evaluate(scope)?),
-        _ => None,
-    };
-    let pattern = match &format {
-        None => None,
-        Some(format) if format.is_nullish() => None,
-        Some(format) => match format.get() {
-            Some(Value::String(pattern)) => Some(pattern.as_str()),
-            _ => return fail(40684, format!("$dateFromString's format must be a string, not {}", type_name(format))),
-        },
-    };
-    if let Some(pattern) = pattern {
-        check_format(pattern)?;
-    }
-    let zone_given = matches!(operands.get(2), Some(Some(_)));
-    let zone = read_zone(scope, operands, 2, 40517)?;
-    if text.is_nullish() {
-        return match operands.get(3) {
-            Some(Some(on_null)) => on_null.evaluate(scope),
-            _ => Ok(Val::NULL),
-        };
-    }
-    let Some(zone) = zone else {
-        return Ok(Val::NULL);
-    };
-    if format.is_some() && pattern.is_none() {
-        return Ok(Val::NULL);
-    }
-    let parsed = match text.get() {
-        Some(Value::String(text)) => {
-            let zone = zone_given.then_some(&zone);
-            match pattern {
-                None => parse_date_text(text.as_str(), zone),
-                Some(pattern) => parse_with_format(text.as_str(), pattern).and_then(|parsed| parsed.resolve(zone)),
-            }
-        }
-        _ => fail(
-            code::CONVERSION_FAILURE,
-            format!("$dateFromString's dateString must be a string, not {}", type_name(&text)),
-        ),
-    };
-    match (parsed, operands.get(4)) {
-        (Ok(ms), _) => Ok(Val::Value(Value::DateTime(ms))),
-        (Err(_), Some(Some(on_error))) => on_error.evaluate(scope),
-        (Err(error), _) => Err(error),
-    }
-}
-
-/// Reads a date without a format; `zone` is the caller's, which text with a zone of its own does not allow.
-///
-/// # Errors
-/// 241 for text that is no date.
-pub(crate) fn parse_date_text(text: &str, zone: Option<&Zone>) -> Result<i64> {
-    let mut scanner = Scanner { text: text.as_bytes(), at: 0, found: Parsed::default() };
-    match scanner.run() {
-        Some(()) => scanner.found.resolve(zone),
-        None => invalid(&format!("cannot read the date '{text}' at byte {}", scanner.at)),
-    }
-}
-
-fn invalid<T>(message: &str) -> Result<T> {
-    fail(code::CONVERSION_FAILURE, message)
-}
-
-/// What was read so far.
-#[derive(Debug, Default)]
-struct Parsed {
-    year: Option<i64>,
-    month: Option<i64>,
-    day: Option<i64>,
-    iso_year: Option<i64>,
-    iso_week: Option<i64>,
-    iso_day: Option<i64>,
-    /// Hour, minute, second, millisecond.
-    time: Option<[i64; 4]>,
-    /// Seconds east of UTC.
-    offset: Option<i64>,
-    /// Milliseconds since the epoch, given outright.
-    epoch_ms: Option<i64>,
-    /// The date moves on to this ISO day of the week.
-    week_day: Option<i64>,
-    shifts: Vec<(i64, Unit)>,
-}
-
-impl Parsed {
-    fn resolve(&self, zone: Option<&Zone>) -> Result<i64> {
-        if self.offset.is_some() && zone.is_some() {
-            return invalid("the text has a time zone, and another one is given");
-        }
-        if let Some(ms) = self.epoch_ms {
-            return Ok(ms);
-        }
-        let mut days = self.days()?;
-        if let Some(wanted) = self.week_day {
-            days += (wanted - ((days + 3).rem_euclid(7) + 1)).rem_euclid(7);
-        }
-        let [hour, minute, second, millisecond] = self.time.unwrap_or_default();
-        if hour > 23 || minute > 59 || second > 59 {
-            return invalid("the time of day is out of range");
-        }
-        let mut local = days * DAY_MS + ((hour * 60 + minute) * 60 + second) * 1000 + millisecond;
-        for (amount, unit) in &self.shifts {
-            local = match super::arithmetic::add(local, *unit, *amount, &Zone::UTC) {
-                Some(moved) => moved,
-                None => return invalid("the date is out of range"),
-            };
-        }
-        Ok(match (self.offset, zone) {
-            (Some(offset), _) => local - offset * 1000,
-            (None, Some(zone)) => zone.to_utc(local),
-            (None, None) => local,
-        })
-    }
-
-    fn days(&self) -> Result<i64> {
-        let has_iso = self.iso_year.is_some() || self.iso_week.is_some() || self.iso_day.is_some();
-        if has_iso {
-            if self.year.is_some() || self.month.is_some() || self.day.is_some() {
-                return invalid("ISO dates do not mix with natural dates");
-            }
-            let Some(year) = self.iso_year else {
-                return invalid("an incomplete date: the ISO year is missing");
-            };
-            let (week, day) = (self.iso_week.unwrap_or(1), self.iso_day.unwrap_or(1));
-            if !(0..=53).contains(&week) || !(0..=7).contains(&day) {
-                return invalid("the ISO week or day is out of range");
-            }
-            return Ok(days_from_iso(year, week, day));
-        }
-        let (Some(year), Some(month), Some(day)) = (self.year, self.month, self.day) else {
-            return invalid("an incomplete date: year, month or day is missing");
-        };
-        if !(1..=12).contains(&month) || !(1..=days_in_month(year, month)).contains(&day) {
-            return invalid("the date does not exist");
-        }
-        Ok(days_from_civil(year, month, day))
-    }
-}
-
-/// Reads the forms one after the other.
-struct Scanner<'t> {
-    text: &'t [u8],
-    at: usize,
-    found: Parsed,
-}
+use super::invalid;
+use super::parsed::Parsed;
+use super::scanner::{Scanner, abbreviation};
+use crate::expression::date::unit::{Unit, parse_day_of_week};
+use crate::expression::date::zone::Zone;
 
 const MONTHS: [&str; 12] = [
     "january",
@@ -192,7 +22,17 @@ const MONTHS: [&str; 12] = [
     "november",
     "december",
 ];
-
+/// Reads a date without a format; `zone` is the caller's, which text with a zone of its own does not allow.
+///
+/// # Errors
+/// 241 for text that is no date.
+pub(crate) fn parse_date_text(text: &str, zone: Option<&Zone>) -> Result<i64> {
+    let mut scanner = Scanner { text: text.as_bytes(), at: 0, found: Parsed::default() };
+    match scanner.run() {
+        Some(()) => scanner.found.resolve(zone),
+        None => invalid(&format!("cannot read the date '{text}' at byte {}", scanner.at)),
+    }
+}
 impl Scanner<'_> {
     fn run(&mut self) -> Option<()> {
         if self.text.iter().all(u8::is_ascii_whitespace) {
@@ -215,49 +55,6 @@ impl Scanner<'_> {
                 _ => return None,
             }
         }
-    }
-
-    fn skip(&mut self, set: &[u8]) {
-        while self.text.get(self.at).is_some_and(|b| set.contains(b)) {
-            self.at += 1;
-        }
-    }
-
-    /// The digits from here, at most `most`.
-    fn digits(&mut self, most: usize) -> Option<i64> {
-        let start = self.at;
-        while self.at - start < most && self.text.get(self.at).is_some_and(u8::is_ascii_digit) {
-            self.at += 1;
-        }
-        let digits = self.text.get(start..self.at).filter(|digits| !digits.is_empty())?;
-        std::str::from_utf8(digits).ok()?.parse().ok()
-    }
-
-    /// The number of digits from here.
-    fn digit_run(&self, from: usize) -> usize {
-        self.text.get(from..).unwrap_or_default().iter().take_while(|b| b.is_ascii_digit()).count()
-    }
-
-    fn accept(&mut self, byte: u8) -> bool {
-        let found = self.text.get(self.at) == Some(&byte);
-        self.at += usize::from(found);
-        found
-    }
-
-    fn letters(&mut self) -> String {
-        let start = self.at;
-        while self.text.get(self.at).is_some_and(u8::is_ascii_alphabetic) {
-            self.at += 1;
-        }
-        String::from_utf8_lossy(self.text.get(start..self.at).unwrap_or_default()).to_ascii_lowercase()
-    }
-
-    fn set_date(&mut self, year: i64, month: i64, day: i64) -> Option<()> {
-        if self.found.month.is_some() || self.found.iso_year.is_some() {
-            return None;
-        }
-        (self.found.year, self.found.month, self.found.day) = (Some(year), Some(month), Some(day));
-        Some(())
     }
 
     /// `@` and seconds since the epoch.
@@ -648,139 +445,6 @@ fn relative_unit(word: &str) -> Option<(Unit, i64)> {
         "year" => (Unit::Year, 1),
         _ => return None,
     })
-}
-
-/// Seconds east of UTC of a zone's abbreviation or of a military letter.
-fn abbreviation(word: &str) -> Option<i64> {
-    let hours = |n: i64| Some(n * 3600);
-    match word {
-        "z" | "utc" | "gmt" | "wet" => hours(0),
-        "bst" | "cet" | "met" | "west" => hours(1),
-        "cest" | "mest" | "eet" | "sast" => hours(2),
-        "eest" | "msk" => hours(3),
-        "jst" => hours(9),
-        "est" | "cdt" => hours(-5),
-        "edt" | "ast" => hours(-4),
-        "cst" | "mdt" => hours(-6),
-        "mst" | "pdt" => hours(-7),
-        "pst" | "akdt" => hours(-8),
-        "akst" => hours(-9),
-        "hst" => hours(-10),
-        _ => match word.as_bytes() {
-            [letter @ b'a'..=b'i'] => hours(i64::from(letter - b'a') + 1),
-            [letter @ b'k'..=b'm'] => hours(i64::from(letter - b'k') + 10),
-            [letter @ b'n'..=b'y'] => hours(-(i64::from(letter - b'n') + 1)),
-            _ => None,
-        },
-    }
-}
-
-fn check_format(pattern: &str) -> Result<()> {
-    let mut rest = pattern.chars();
-    while let Some(c) = rest.next() {
-        if c != '%' {
-            continue;
-        }
-        match rest.next() {
-            None => return fail(18535, "the format ends with an unmatched '%'"),
-            Some(c) if "dGHLmMSuVYzZ%".contains(c) => {}
-            Some(other) => return fail(18536, format!("the format holds an unknown '%{other}'")),
-        }
-    }
-    Ok(())
-}
-
-fn parse_with_format(text: &str, pattern: &str) -> Result<Parsed> {
-    let mut scanner = Scanner { text: text.as_bytes(), at: 0, found: Parsed::default() };
-    let mut rest = pattern.bytes();
-    while let Some(byte) = rest.next() {
-        let read =
-            if byte == b'%' { rest.next().and_then(|letter| scanner.directive(letter)) } else { scanner.literal(byte) };
-        if read.is_none() {
-            return invalid(&format!("the date '{text}' does not follow its format at byte {}", scanner.at));
-        }
-    }
-    if scanner.at < scanner.text.len() {
-        return invalid(&format!("the date '{text}' goes on behind its format"));
-    }
-    Ok(scanner.found)
-}
-
-impl Scanner<'_> {
-    fn literal(&mut self, byte: u8) -> Option<()> {
-        self.accept(byte).then_some(())
-    }
-
-    fn time_part(&mut self, index: usize, value: i64) {
-        let time = self.found.time.get_or_insert_default();
-        if let Some(part) = time.get_mut(index) {
-            *part = value;
-        }
-    }
-
-    fn directive(&mut self, letter: u8) -> Option<()> {
-        match letter {
-            b'd' => self.found.day = Some(self.digits(2)?),
-            b'm' => self.found.month = Some(self.digits(2)?),
-            b'Y' => self.found.year = Some(self.digits(4)?),
-            b'G' => self.found.iso_year = Some(self.digits(4)?),
-            b'V' => self.found.iso_week = Some(self.digits(2)?),
-            b'u' => self.found.iso_day = Some(self.digits(1)?),
-            b'H' => {
-                let hour = self.digits(2)?;
-                self.time_part(0, hour);
-            }
-            b'M' => {
-                let minute = self.digits(2)?;
-                self.time_part(1, minute);
-            }
-            b'S' => {
-                let second = self.digits(2)?;
-                self.time_part(2, second);
-            }
-            b'L' => {
-                let start = self.at;
-                let digits = self.digits(3)?;
-                let scale = 10i64.pow(3 - (self.at - start).min(3) as u32);
-                self.time_part(3, digits * scale);
-            }
-            b'z' => self.zone_directive()?,
-            b'Z' => {
-                let negative = match self.text.get(self.at)? {
-                    b'+' => false,
-                    b'-' => true,
-                    _ => return None,
-                };
-                self.at += 1;
-                let minutes = self.digits(4)?;
-                self.found.offset = Some(if negative { -minutes * 60 } else { minutes * 60 });
-            }
-            b'%' => self.literal(b'%')?,
-            _ => return None,
-        }
-        Some(())
-    }
-
-    fn zone_directive(&mut self) -> Option<()> {
-        match self.text.get(self.at)? {
-            b'+' | b'-' => {
-                let end = self.at
-                    + 1
-                    + self.text[self.at + 1..].iter().take_while(|b| b.is_ascii_digit() || **b == b':').count();
-                let offset = parse_offset(std::str::from_utf8(self.text.get(self.at..end)?).ok()?)?;
-                self.at = end;
-                self.found.offset = Some(offset);
-            }
-            _ => {
-                let word = self.letters();
-                if self.text.get(self.at) == Some(&b'/') {
-                    return None;
-                }
-                self.found.offset = Some(abbreviation(&word)?);
-            }
-        }
-        Some(())
-    }
 }
 
 #[cfg(test)]
