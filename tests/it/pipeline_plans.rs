@@ -44,7 +44,12 @@ fn database(indexed: bool) -> Database {
 
 /// A pipeline's documents by their ids, and what was looked at.
 fn aggregate(db: &Database, stages: &[Document]) -> (Vec<Document>, Trace) {
-    let command = doc! {"aggregate": "c", "pipeline": stages.to_vec(), "cursor": {"batchSize": 100_000}};
+    aggregate_as(db, stages, "bindery")
+}
+
+fn aggregate_as(db: &Database, stages: &[Document], planner: &str) -> (Vec<Document>, Trace) {
+    let cursor = doc! {"batchSize": 100_000};
+    let command = doc! {"aggregate": "c", "pipeline": stages.to_vec(), "cursor": cursor, "planner": planner};
     let (reply, trace) = run(db, command);
     let batch = reply.get_document("cursor").and_then(|cursor| cursor.get_array("firstBatch"));
     let batch = batch.unwrap_or_else(|e| panic!("{e}: {reply}"));
@@ -87,6 +92,8 @@ fn the_ends_of_groups_are_found_by_skipping() {
         (vec![against(), group("$last")], groups),
         (vec![bare()], groups),
         (vec![order(), bare()], groups),
+        (vec![doc! {"$group": {"_id": {"k": "$s"}}}], groups),
+        (vec![order(), doc! {"$group": {"_id": {"k": "$s"}, "v": {"$first": "$v"}}}], groups),
         (vec![doc! {"$match": {"s": {"$gte": 10, "$lt": 15}}}, order(), group("$first")], 5),
         (vec![order(), group("$max")], DOCUMENTS as u64),
         (vec![doc! {"$match": {"v": {"$gt": 100}}}, order(), group("$last")], DOCUMENTS as u64),
@@ -96,6 +103,27 @@ fn the_ends_of_groups_are_found_by_skipping() {
         let (found, trace) = aggregate(&indexed, &stages);
         assert_eq!(found, aggregate(&plain, &stages).0, "{stages:?}");
         assert!(trace.work.docs_examined <= most, "{stages:?} looked at {}", trace.work.docs_examined);
+    }
+}
+
+#[test]
+fn windows_are_read_by_an_index_where_the_server_reads_them_so() {
+    let (indexed, plain) = (database(true), database(false));
+    let sums = doc! {"sum": {"$sum": "$v", "window": {"documents": ["unbounded", "current"]}}};
+    let cases = [
+        (doc! {"partitionBy": "$s", "sortBy": {"t": -1, "_id": 1}, "output": &sums}, true),
+        (doc! {"sortBy": {"s": -1, "t": 1, "_id": -1}, "output": &sums}, true),
+        (doc! {"partitionBy": "$s", "sortBy": {"_id": 1}, "output": &sums}, false),
+        (doc! {"partitionBy": {"$ifNull": ["$s", 0]}, "sortBy": {"_id": 1}, "output": &sums}, false),
+    ];
+    for (windows, is_by_index) in cases {
+        let stages = [doc! {"$match": {"v": {"$gte": 0}}}, doc! {"$setWindowFields": windows}];
+        let expected = aggregate(&plain, &stages).0;
+        assert_eq!(aggregate(&indexed, &stages).0, expected, "{stages:?}");
+        let (found, trace) = aggregate_as(&indexed, &stages, "mongodb");
+        assert_eq!(found, expected, "{stages:?}");
+        let keys = if is_by_index { DOCUMENTS as u64 } else { 0 };
+        assert_eq!((trace.work.keys_examined, trace.work.docs_examined), (keys, DOCUMENTS as u64), "{stages:?}");
     }
 }
 

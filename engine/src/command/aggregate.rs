@@ -17,7 +17,7 @@ use super::args::Args;
 use super::{Request, Target, aggregate_output, aggregate_source, explain, find, view};
 use crate::collection::{Index, State};
 use crate::cursor::{Buffered, FIRST_BATCH, Rows, ServerCursor, reply_first_batch};
-use crate::database::Inner;
+use crate::database::{Inner, Planner};
 use crate::execute::{
     self, Collections, CountedRows, FindRows, PlanStream, Question, SharedTrace, StreamRows, build, choose,
     choose_group_ends, recorded,
@@ -279,6 +279,15 @@ impl Around {
             let planned = choose(state, &query, self.server.planner)?;
             Ok((query, planned))
         };
+        // The server sorts for such a stage; the engine's own plans leave it to the stage, which needs no index for it.
+        if self.server.planner == Planner::MongoDb
+            && question.sort.is_none()
+            && question.skip == 0
+            && question.limit.is_none()
+            && let Some(order) = rest.leading_order()
+        {
+            return plan(&Question { sort: Some(order.doc()), ..*question }, Purpose::Documents);
+        }
         if let Some((path, end)) = rest.leading_group_end()
             && question.skip == 0
             && question.limit.is_none()

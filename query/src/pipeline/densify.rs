@@ -163,6 +163,11 @@ struct Sequence {
 }
 
 impl Densify {
+    /// The paths that documents are ordered by, none of which is descending.
+    pub(super) fn reads_in_order(&self) -> Vec<(String, bool)> {
+        self.partition_by.iter().chain([&self.field]).map(|path| (path.join("."), false)).collect()
+    }
+
     pub(super) fn open(self: Arc<Self>, input: Box<dyn Stream>, env: &Environment) -> Box<dyn Stream> {
         Box::new(DensifyStream {
             stage: self,

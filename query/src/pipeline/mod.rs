@@ -32,6 +32,7 @@ mod optimize;
 mod out;
 mod parse;
 mod project;
+mod reading_order;
 mod redact;
 mod replace_root;
 mod sample;

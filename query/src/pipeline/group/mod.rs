@@ -169,8 +169,12 @@ impl Group {
     /// The path that is the key, and which document of a group is all that is read; see
     /// [`Pipeline::leading_group_end`](super::Pipeline::leading_group_end).
     pub(super) fn end(&self) -> Option<(String, GroupEnd)> {
-        let Id::One(key) = &self.id else {
-            return None;
+        let key = match &self.id {
+            Id::One(key) => key,
+            Id::Fields(fields) => match fields.as_slice() {
+                [(_, key)] => key,
+                _ => return None,
+            },
         };
         let names = key.as_field_path().filter(|names| !names.is_empty() && self.collation.is_none())?;
         let all = |kind| self.fields.iter().all(|(_, accumulator)| accumulator.kind() == kind);

@@ -114,6 +114,17 @@ impl SetWindowFields {
         self.outputs.iter_mut().try_for_each(|(_, function)| function.fold())
     }
 
+    /// The paths that partitions and documents within them are ordered by, and which are descending; `None` if
+    /// partitions are computed.
+    pub(super) fn reads_in_order(&self) -> Option<Vec<(String, bool)>> {
+        if self.partition_by.is_some() && self.partition_order.is_none() {
+            return None;
+        }
+        let orders = [self.partition_order.as_ref(), self.order.as_ref()];
+        let fields = orders.into_iter().flatten().flat_map(Sort::fields);
+        Some(fields.map(|field| (field.path.to_string(), field.descending)).collect())
+    }
+
     pub(super) fn open(self: Arc<Self>, input: Box<dyn Stream>, env: &Environment) -> Box<dyn Stream> {
         Box::new(WindowStream {
             stage: self,
