@@ -55,7 +55,8 @@ pub fn validate(bytes: &[u8]) -> Result<(), Invalid> {
     document(bytes, 0, 0)
 }
 
-/// The number of levels below the top: 0 for a document without embedded ones.
+/// The number of levels below the top: 0 for a document without embedded ones. What code has as its scope
+/// does not count, as it does not for MongoDB's limit of stored documents; [`validate`] counts it.
 pub fn depth(doc: crate::Doc<'_>) -> usize {
     doc.iter()
         .filter(|e| matches!(e.kind, Kind::Document | Kind::Array))
