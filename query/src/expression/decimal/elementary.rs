@@ -9,8 +9,8 @@ use bindery_document::{Decimal, DecimalClass};
 use ethnum::U256;
 
 use super::quad::{self, LOOSE, Quads, WORKING_BITS, with_quads};
-use super::trigonometric;
 use super::{EXPONENT_MIN, abs, arithmetic, finite, infinity, is_negative, nan, negate};
+use super::{exponential, trigonometric};
 
 /// A function of one variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,8 +120,8 @@ const POWER_OF_TWO: Exponential = Exponential {
 
 /// e^x of a finite decimal.
 pub(super) fn exp(q: &mut Quads, x: Decimal) -> Decimal {
-    exponential(q, &POWER_OF_E, x, |q, high, low| {
-        let power = q.apply(|cc| high.exp(WORKING_BITS, LOOSE, cc));
+    raised(q, &POWER_OF_E, x, |_, high, low| {
+        let power = exponential::power_of_e(high);
         let correction = quad::multiply(&power, low);
         quad::add(&power, &correction)
     })
@@ -129,7 +129,7 @@ pub(super) fn exp(q: &mut Quads, x: Decimal) -> Decimal {
 
 /// 2^x of a finite decimal.
 pub(super) fn exp2(q: &mut Quads, x: Decimal) -> Decimal {
-    exponential(q, &POWER_OF_TWO, x, |q, high, low| {
+    raised(q, &POWER_OF_TWO, x, |q, high, low| {
         let ln_2 = q.apply(|cc| cc.ln_2(WORKING_BITS, LOOSE));
         let power = q.apply(|cc| quad::whole(2).pow(high, WORKING_BITS, LOOSE, cc));
         let correction = quad::multiply(&quad::multiply(&power, &ln_2), low);
@@ -138,7 +138,7 @@ pub(super) fn exp2(q: &mut Quads, x: Decimal) -> Decimal {
 }
 
 /// A power of e or 2: of the argument's upper part, then corrected by its lower part.
-fn exponential(
+fn raised(
     q: &mut Quads,
     base: &Exponential,
     x: Decimal,
@@ -173,7 +173,7 @@ pub(super) fn exp10(q: &mut Quads, x: Decimal) -> Decimal {
     }
     let integer = arithmetic::quantize(x, 0, arithmetic::Rounding::HalfEven);
     let rest = q.of(arithmetic::subtract(x, integer));
-    let power = q.apply(|cc| quad::whole(10).pow(&rest, WORKING_BITS, LOOSE, cc));
+    let power = exponential::power_of_ten(&rest);
     let result = q.decimal(&power);
     match (result.class(), integer.class()) {
         (
@@ -292,8 +292,8 @@ fn hyperbolic(q: &mut Quads, function: Hyperbolic, x: Decimal) -> Decimal {
     let (rest, integer) = (q.of(arithmetic::subtract(x, integer)), q.of(integer));
     let is_far = quad::is_less(&quad::whole(STEP), &integer);
     let integer = if is_far { quad::subtract(&integer, &quad::whole(STEP)) } else { integer };
-    let power = q.apply(|cc| integer.exp(WORKING_BITS, LOOSE, cc));
-    let factor = q.apply(|cc| rest.exp(WORKING_BITS, LOOSE, cc));
+    let power = exponential::power_of_e(&integer);
+    let factor = exponential::power_of_e(&rest);
     let result = quad::divide(&quad::multiply(&power, &factor), &quad::whole(2));
     let result = with_sign(q.decimal(&result), negative);
     if is_far {

@@ -7,6 +7,8 @@
 
 pub(crate) mod arithmetic;
 pub(crate) mod elementary;
+mod exponential;
+mod fraction;
 pub(crate) mod power;
 mod quad;
 pub(crate) mod text;

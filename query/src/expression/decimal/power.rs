@@ -17,11 +17,10 @@ use bindery_document::{Decimal, DecimalClass};
 use ethnum::{I256, U256};
 
 use super::elementary::{self, with_sign};
+use super::fraction::{self, logarithm_of_ratio, product};
 use super::quad::with_quads;
 use super::{EXPONENT_MIN, abs, arithmetic, finite, infinity, is_negative, nan, negate};
 
-/// The bits of a fraction between 0 and 1.
-const FRACTION_BITS: u32 = 192;
 /// The bits behind the point of a logarithm.
 const LOGARITHM_BITS: u32 = 160;
 /// The bits behind the point of a reciprocal.
@@ -30,18 +29,6 @@ const RECIPROCAL_BITS: u32 = 63;
 const ENTRIES: usize = 128;
 /// The terms of the series.
 const TERMS: usize = 10;
-
-fn fraction_mask() -> U256 {
-    (U256::ONE << FRACTION_BITS) - U256::ONE
-}
-
-/// The product of two fractions, cut off: the upper 192 bits of 384.
-fn product(a: U256, b: U256) -> U256 {
-    const HALF: u32 = FRACTION_BITS / 2;
-    let mask = (U256::ONE << HALF) - U256::ONE;
-    let ([a1, a0], [b1, b0]) = ([a >> HALF, a & mask], [b >> HALF, b & mask]);
-    a1 * b1 + ((a1 * b0 + a0 * b1 + ((a0 * b0) >> HALF)) >> HALF)
-}
 
 /// A reciprocal and its logarithm.
 #[derive(Clone, Copy, Debug)]
@@ -71,37 +58,21 @@ static TABLES: LazyLock<Tables> = LazyLock::new(|| {
         let (r, one) = (U256::new(reciprocal), U256::ONE << RECIPROCAL_BITS);
         Entry { reciprocal: reciprocal as u64, logarithm: rounded(logarithm_of_ratio(r, one)) }
     };
-    let ln_2 = logarithm_of_ratio(U256::new(2), U256::ONE);
-    let ln_10 = ln_2 * U256::new(3) + logarithm_of_ratio(U256::new(5), U256::new(4));
     Tables {
-        ln_2: rounded(ln_2),
-        ln_10: rounded(ln_10),
+        ln_2: rounded(fraction::ln_2()),
+        ln_10: rounded(fraction::ln_10()),
         coarse: std::array::from_fn(|b| entry(256, 128 + b + 1)),
         fine: std::array::from_fn(|b| entry(16_384, 16_256 + b + 1)),
         inverses: std::array::from_fn(|n| match n as u128 {
             0 | 1 => U256::ZERO,
-            n => ((U256::ONE << FRACTION_BITS) + U256::new(n / 2)) / U256::new(n),
+            n => ((U256::ONE << fraction::BITS) + U256::new(n / 2)) / U256::new(n),
         }),
     }
 });
 
-/// ln(a / b) as a multiple of 2^-192, for b <= a <= 2b, some of whose last bits are not right:
-/// twice the sum of t^n / n for odd n, with t = (a - b) / (a + b).
-fn logarithm_of_ratio(a: U256, b: U256) -> U256 {
-    let t = ((a - b) << FRACTION_BITS) / (a + b);
-    let square = product(t, t);
-    let (mut power, mut sum, mut n) = (t, U256::ZERO, 1u128);
-    while power != U256::ZERO {
-        sum += power / U256::new(n);
-        power = product(power, square);
-        n += 2;
-    }
-    sum << 1
-}
-
 /// A multiple of 2^-192 as one of 2^-160.
 fn rounded(x: U256) -> I256 {
-    const EXCESS: u32 = FRACTION_BITS - LOGARITHM_BITS;
+    const EXCESS: u32 = fraction::BITS - LOGARITHM_BITS;
     ((x + (U256::ONE << (EXCESS - 1))) >> EXCESS).as_i256()
 }
 
@@ -126,8 +97,8 @@ fn fixed_logarithm(c: u128, e: i32) -> I256 {
     let fine = tables.fine[(near >> 177u32).as_usize() % ENTRIES];
     let nearer = U256::from(fine.reciprocal) * near;
     // Now 1/4 is what 1 was; its 192 upper bits, complemented, are what is missing.
-    let missing = !((nearer >> 64u32) << 2u32) & fraction_mask();
-    let rest = series(missing, &tables.inverses) >> (FRACTION_BITS - LOGARITHM_BITS);
+    let missing = !((nearer >> 64u32) << 2u32) & fraction::mask();
+    let rest = series(missing, &tables.inverses) >> (fraction::BITS - LOGARITHM_BITS);
     sum - coarse.logarithm - fine.logarithm - rest.as_i256()
 }
 

@@ -2,8 +2,8 @@
 //!
 //! MongoDB's library does so: decimals become numbers with a significand of 113 bits, and every operation on those
 //! is rounded to 113 bits again. Here they are big floats with bits to spare, and [`Quads`] makes the
-//! roundings. What is between the roundings is computed as exactly as needed, so that a result differs from the
-//! library's only where its own errors exceed half a unit of the 113th bit by a little (about one of 5,000).
+//! roundings. What is between the roundings is computed more exactly than the library does, so that a result can differ
+//! from its only where its error is what decides how to round (see [`exponential`](super::exponential)).
 
 use std::cell::Cell;
 
