@@ -19,14 +19,64 @@ const MIN_DEEP_BYTES: usize = 7 * validate::MAX_STORED_DEPTH;
 
 pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
     let args = Args::of_command("insert", request.command, &["documents", "ordered", "bypassDocumentValidation"])?;
-    let name = request.writable_name()?;
+    request.writable_name()?;
     let ordered = is_ordered(&args)?;
     let bypass = args.loose_flag("bypassDocumentValidation")?.unwrap_or(false);
     let documents = args.required_documents("documents")?;
     check_batch_size(documents.len())?;
+    Ok(insert_documents(request, documents.into_iter(), How { ordered, bypass }, cx)?.reply())
+}
 
-    let mut errors = WriteErrors::default();
-    let mut inserted = 0;
+/// How documents are inserted.
+#[derive(Clone, Copy)]
+pub(super) struct How {
+    /// The first that is refused ends it.
+    pub(super) ordered: bool,
+    /// The validator is not asked.
+    pub(super) bypass: bool,
+}
+
+/// What came of inserting documents.
+#[must_use = "documents may have been refused"]
+pub(crate) struct Inserted {
+    n: i32,
+    errors: WriteErrors,
+}
+
+impl Inserted {
+    /// The command's reply.
+    pub(crate) fn reply(&self) -> Builder {
+        let mut reply = Builder::new();
+        reply.append("n", self.n);
+        self.errors.show(&mut reply);
+        reply
+    }
+
+    /// Notes what came of one document; whether others may follow.
+    fn note(&mut self, position: usize, outcome: Result<()>, how: How) -> bool {
+        match outcome {
+            Ok(()) => self.n += 1,
+            Err(error) => {
+                self.errors.push(position, error);
+                return !how.ordered;
+            }
+        }
+        true
+    }
+}
+
+/// Inserts documents into the command's collection, which is made for the first that can be stored.
+///
+/// # Errors
+/// For what is no failure of a single document.
+pub(super) fn insert_documents<'d>(
+    request: &Request<'_>,
+    documents: impl ExactSizeIterator<Item = Doc<'d>>,
+    how: How,
+    cx: &mut Cx<'_>,
+) -> Result<Inserted> {
+    let name = request.writable_name()?;
+    let n_documents = documents.len();
     let target = request.target(name);
     let is_view = matches!(target, Target::View(_));
     let series = match &target {
@@ -36,8 +86,8 @@ pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
         }),
         _ => None,
     };
-    let is_series = series.is_some();
-    let mut prepared = documents.iter().enumerate().map(|(position, &document)| {
+    let mut inserted = Inserted { n: 0, errors: WriteErrors::default() };
+    let mut prepared = documents.enumerate().map(|(position, document)| {
         let outcome = match &series {
             Some((series, bucket)) => series.prepare(bucket, document).map(|made| Cow::Owned(made.into_bytes())),
             None => prepare(request.server, document),
@@ -45,7 +95,6 @@ pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
         // The server reports this per document, not for the command.
         (position, if is_view { outcome.and(Err(not_on_a_view(&request.namespace(name)))) } else { outcome })
     });
-    // The collection is made for the first document that can be stored.
     let mut first = None;
     for (position, outcome) in prepared.by_ref() {
         match outcome {
@@ -53,45 +102,44 @@ pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
                 first = Some((position, Ok(document)));
                 break;
             }
-            Err(error) => errors.push(position, error),
-        }
-        if ordered {
-            break;
+            Err(error) => {
+                if !inserted.note(position, Err(error), how) {
+                    break;
+                }
+            }
         }
     }
     if first.is_some() {
-        let mut insert_each = |insert: &mut dyn FnMut(Doc<'_>, &mut Cx<'_>) -> Result<()>| {
-            for (position, outcome) in first.take().into_iter().chain(prepared.by_ref()) {
-                cx.step()?;
-                match outcome.and_then(|document| insert(Doc::from_stored(&document), cx)) {
-                    Ok(()) => inserted += 1,
-                    Err(error) => {
-                        errors.push(position, request.name_namespace(error, name));
-                        if ordered {
-                            break;
-                        }
-                    }
-                }
-            }
-            Ok::<(), Error>(())
-        };
+        let prepared = first.into_iter().chain(prepared);
+        let named = |error| request.name_namespace(error, name);
         if let Target::Layout(collection) = &target {
             let mut writer = collection.lock_for_writing();
-            insert_each(&mut |document, cx| layout::insert(&mut writer, document, bypass, cx))?;
+            for (position, outcome) in prepared {
+                cx.step()?;
+                let outcome = outcome
+                    .and_then(|document| layout::insert(&mut writer, Doc::from_stored(&document), how.bypass, cx));
+                if !inserted.note(position, outcome.map_err(named), how) {
+                    break;
+                }
+            }
         } else {
             let collection = create::open_or_create(request, name)?;
             let mut guard = collection.lock_for_writing();
-            insert_each(&mut |document, cx| write::insert(&mut guard, document, bypass, cx).map(drop))?;
+            let mut inserter = write::Inserter::new(&mut guard);
+            for (position, outcome) in prepared {
+                cx.step()?;
+                let outcome = outcome.and_then(|document| inserter.insert(Doc::from_stored(&document), how.bypass, cx));
+                if !inserted.note(position, outcome.map(drop).map_err(named), how) {
+                    break;
+                }
+            }
         }
     }
-    if is_series && ordered {
+    if series.is_some() && how.ordered {
         // The server counts what it does not store, too.
-        inserted = i32::try_from(documents.len()).unwrap_or(i32::MAX);
+        inserted.n = i32::try_from(n_documents).unwrap_or(i32::MAX);
     }
-    let mut reply = Builder::new();
-    reply.append("n", inserted);
-    errors.show(&mut reply);
-    Ok(reply)
+    Ok(inserted)
 }
 
 /// Makes a document ready to be stored: `_id` first, made if missing; empty timestamps at the top filled in.
@@ -99,16 +147,17 @@ pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
 /// # Errors
 /// 10334 for a document that is too large, 15 for one nested too deeply, 53 and 52 for an `_id` that cannot be.
 pub(crate) fn prepare<'a>(server: &Inner, document: Doc<'a>) -> Result<Cow<'a, [u8]>> {
-    let id = document.element(b"_id");
+    let first = document.first();
+    let is_first = first.is_some_and(|e| e.key == b"_id");
+    let id = if is_first { first } else { document.element(b"_id") };
     if let Some(id) = id {
         check_id(&id.value())?;
     }
     if document.as_bytes().len() > MIN_DEEP_BYTES {
         update::check_depth(document)?;
     }
-    let is_first = id.is_some() && document.first().is_some_and(|e| e.key == b"_id");
-    let has_empty_timestamp =
-        document.iter().any(|e| e.kind == Kind::Timestamp && e.bytes == [0; 8] && e.key != b"_id");
+    let has_empty_timestamp = may_have_timestamp(document)
+        && document.iter().any(|e| e.kind == Kind::Timestamp && e.bytes == [0; 8] && e.key != b"_id");
     let stored = if is_first && !has_empty_timestamp {
         Cow::Borrowed(document.as_bytes())
     } else {
@@ -129,6 +178,12 @@ pub(crate) fn prepare<'a>(server: &Inner, document: Doc<'a>) -> Result<Cow<'a, [
     };
     update::check_inserted_size(stored.len())?;
     Ok(stored)
+}
+
+/// Whether the type's byte is anywhere in the document: told faster than by a walk, and seldom wrong.
+fn may_have_timestamp(document: Doc<'_>) -> bool {
+    // Without a way out of the loop it is vectorised.
+    document.as_bytes().iter().fold(false, |seen, &byte| seen | (byte == Kind::Timestamp as u8))
 }
 
 /// Checks that a value may be an `_id`.

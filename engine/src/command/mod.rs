@@ -38,7 +38,7 @@ pub(crate) use create::new_collection;
 pub(crate) use diagnostics::show_tree;
 pub(crate) use find::open_find;
 pub(crate) use find_and_modify::{Arguments as ModifyArguments, Outcome as ModifyOutcome};
-pub(crate) use insert::prepare;
+pub(crate) use insert::{Inserted, prepare};
 pub(crate) use statements::MAX_BATCH;
 pub(crate) use update::{Compiled, Outcome as UpdateOutcome, Statement};
 pub(crate) use view::open_view;
@@ -146,6 +146,20 @@ pub(crate) fn run(name: &str, request: &Request<'_>, cx: &mut Cx<'_>) -> Result<
         }
         Err(_) => Err(Error::new(code::COMMAND_NOT_FOUND, format!("no such command: '{name}'"))),
     }
+}
+
+/// Runs an `insert` whose documents are not in the command: they are well-formed, and few enough for one.
+///
+/// # Errors
+/// What the command says; failures of single documents are in the result.
+pub(crate) fn insert_documents<'d>(
+    request: &Request<'_>,
+    documents: impl ExactSizeIterator<Item = Doc<'d>>,
+    cx: &mut Cx<'_>,
+) -> Result<Inserted> {
+    namespace::check_database(request.database)?;
+    check_read_only("insert", request)?;
+    insert::insert_documents(request, documents, insert::How { ordered: true, bypass: false }, cx)
 }
 
 /// Whether there is a command with this name.

@@ -31,20 +31,22 @@ impl<T> Collection<T> {
     /// What the command says, or its first statement that failed.
     pub(super) fn run_write(&self, command: Builder) -> Result<DocBuf> {
         let reply = self.run(command)?;
-        let failed = match reply.doc().get("writeErrors") {
-            Some(Value::Array(errors)) => errors.first().and_then(|e| e.value().as_document()),
-            _ => None,
-        };
-        match failed {
-            None => Ok(reply),
-            Some(failed) => {
-                let number =
-                    failed.get("code").and_then(|v| v.as_exact_i64()).unwrap_or(i64::from(code::INTERNAL_ERROR));
-                let message = failed.get("errmsg").and_then(|v| v.as_str()).unwrap_or_default();
-                Err(Error::new(number as i32, message).with_details(DocBuf::from(failed)))
-            }
-        }
+        check_write_errors(reply.doc())?;
+        Ok(reply)
     }
+}
+
+/// # Errors
+/// The first of a reply's `writeErrors`.
+pub(super) fn check_write_errors(reply: Doc<'_>) -> Result<()> {
+    let failed = match reply.get("writeErrors") {
+        Some(Value::Array(errors)) => errors.first().and_then(|e| e.value().as_document()),
+        _ => None,
+    };
+    let Some(failed) = failed else { return Ok(()) };
+    let number = failed.get("code").and_then(|v| v.as_exact_i64()).unwrap_or(i64::from(code::INTERNAL_ERROR));
+    let message = failed.get("errmsg").and_then(|v| v.as_str()).unwrap_or_default();
+    Err(Error::new(number as i32, message).with_details(DocBuf::from(failed)))
 }
 
 /// A count in a reply; 0 if it is not there.
@@ -79,6 +81,14 @@ pub(super) fn append_optional(command: &mut Builder, key: &str, document: Option
 /// 22 for what does not serialize into a document.
 pub(super) fn serialize<T: Serialize>(value: &T) -> Result<Vec<u8>> {
     bson::serialize_to_vec(value).map_err(unfit)
+}
+
+/// Appends a value's BSON bytes.
+///
+/// # Errors
+/// As [`serialize`]; what the buffer holds behind its old end is of no use then.
+pub(super) fn serialize_into<T: Serialize>(value: &T, buffer: &mut Vec<u8>) -> Result<()> {
+    bson::serialize_to_buffer(value, buffer).map_err(unfit)
 }
 
 /// A stored document as a Rust type.

@@ -248,6 +248,14 @@ impl<T> Collection<T> {
 
 /// The `_id` in a reply's document, as the `bson` crate's value.
 pub(super) fn to_bson(value: Value<'_>) -> Result<Bson> {
+    // The types that most ids have need no document around them.
+    match value {
+        Value::Int32(n) => return Ok(Bson::Int32(n)),
+        Value::Int64(n) => return Ok(Bson::Int64(n)),
+        Value::ObjectId(id) => return Ok(Bson::ObjectId(bson::oid::ObjectId::from_bytes(id))),
+        Value::String(text) => return Ok(Bson::String(text.as_str().to_owned())),
+        _ => {}
+    }
     let mut holder = Builder::new();
     holder.append("v", value);
     let mut document: Document = deserialize(holder.finish().doc())?;

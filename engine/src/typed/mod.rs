@@ -1,8 +1,8 @@
 //! The typed API: documents as Rust types through serde, with the names of the official driver's `sync` API.
 //!
-//! Everything is put into a command and goes through the same door as on the wire, but for two short ways: a
-//! `find` hands its documents over one by one, without batches, and a look-up by `_id` alone goes straight to
-//! the index.
+//! Everything is put into a command and goes through the same door as on the wire, but for three short ways: a
+//! `find` hands its documents over one by one, without batches; a look-up by `_id` alone goes straight to
+//! the index; and an insert hands its documents to the command without putting them into one.
 //!
 //! ```
 //! use bindery_engine::Database;

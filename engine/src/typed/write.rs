@@ -1,12 +1,15 @@
 //! Inserting, updating, replacing and deleting.
 
 use bindery_document::{Builder, Doc, DocBuf, Result, Value};
+use bindery_index::Untraced;
 use bson::{Bson, Document};
 use serde::Serialize;
 
 use super::Collection;
-use super::command::{append_document, append_optional, number, serialize};
+use super::command::{append_document, append_optional, check_write_errors, number, serialize, serialize_into};
 use super::find::to_bson;
+use crate::command::{self, Request};
+use crate::trace::Cx;
 
 /// What an insert of one document did.
 #[derive(Clone, Debug, PartialEq)]
@@ -173,41 +176,84 @@ impl<T: Serialize> Collection<T> {
     where
         T: 'd,
     {
-        let mut inserted_ids = Vec::new();
         let mut documents = documents.into_iter().peekable();
+        let mut inserted_ids = Vec::with_capacity(documents.size_hint().0);
+        let mut batch = Batch::default();
         while documents.peek().is_some() {
-            let mut command = self.command("insert");
-            let list = command.open_array("documents");
-            for i in 0..crate::command::MAX_BATCH {
-                // A batch stays well below what one message may hold.
-                let Some(document) = documents.next_if(|_| command.len() < MAX_BATCH_BYTES) else { break };
-                let bytes = self.with_id(serialize(document)?);
-                inserted_ids.push(to_bson(Doc::from_stored(&bytes).get("_id").unwrap_or(Value::Null))?);
-                command.append_index(i, Value::Document(Doc::from_stored(&bytes)));
+            batch.clear();
+            // Documents are written down before anything is locked: serializing runs the caller's code.
+            while let Some(document) = documents.next_if(|_| batch.has_room()) {
+                inserted_ids.push(to_bson(batch.push(document, || self.new_id())?)?);
             }
-            command.close(list);
-            self.run_write(command)?;
+            self.insert_batch(&batch)?;
         }
         Ok(InsertManyResult { inserted_ids })
+    }
+
+    fn insert_batch(&self, batch: &Batch) -> Result<()> {
+        let command = self.command("insert").finish();
+        let request = Request { server: &self.inner, database: &self.database, command: command.doc() };
+        let inserted = command::insert_documents(&request, batch.documents(), &mut Cx::new(&mut Untraced))?;
+        check_write_errors(inserted.reply().finish().doc())
+    }
+
+    /// An `_id` made as drivers do.
+    fn new_id(&self) -> [u8; 12] {
+        self.inner.object_ids.next(self.inner.now_millis())
     }
 
     /// Replaces one document that matches.
     pub fn replace_one(&self, filter: Document, replacement: &T) -> Update<'_, T> {
         self.update(filter, serialize(replacement).map(|bytes| (bytes, false)), false)
     }
+}
 
-    /// The document with an `_id`, made as drivers do if it had none.
-    fn with_id(&self, bytes: Vec<u8>) -> Vec<u8> {
-        let document = Doc::from_stored(&bytes);
-        if document.element(b"_id").is_some() {
-            return bytes;
+/// Documents to insert, one behind the other.
+#[derive(Default)]
+struct Batch {
+    bytes: Vec<u8>,
+    /// Where each ends.
+    ends: Vec<usize>,
+}
+
+impl Batch {
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+    }
+
+    /// A batch stays well below what one message may hold.
+    fn has_room(&self) -> bool {
+        self.ends.len() < command::MAX_BATCH && self.bytes.len() < MAX_BATCH_BYTES
+    }
+
+    /// Adds a document, under a new `_id` if it has none, and gives its `_id`.
+    ///
+    /// # Errors
+    /// 22 for what does not serialize into a document.
+    fn push<T: Serialize>(&mut self, document: &T, new_id: impl FnOnce() -> [u8; 12]) -> Result<Value<'_>> {
+        let start = self.bytes.len();
+        serialize_into(document, &mut self.bytes)?;
+        if Doc::from_stored(&self.bytes[start..]).element(b"_id").is_none() {
+            let mut with_id = Builder::new();
+            with_id.append("_id", Value::ObjectId(new_id()));
+            for element in Doc::from_stored(&self.bytes[start..]).iter() {
+                with_id.append_element(element);
+            }
+            self.bytes.truncate(start);
+            self.bytes.extend_from_slice(with_id.finish().as_bytes());
         }
-        let mut builder = Builder::new();
-        builder.append("_id", Value::ObjectId(self.inner.object_ids.next(self.inner.now_millis())));
-        for element in document.iter() {
-            builder.append_element(element);
-        }
-        builder.finish().into_bytes()
+        self.ends.push(self.bytes.len());
+        Ok(Doc::from_stored(&self.bytes[start..]).get("_id").unwrap_or(Value::Null))
+    }
+
+    fn documents(&self) -> impl ExactSizeIterator<Item = Doc<'_>> {
+        let mut start = 0;
+        self.ends.iter().map(move |&end| {
+            let document = Doc::from_stored(&self.bytes[start..end]);
+            start = end;
+            document
+        })
     }
 }
 

@@ -3,8 +3,8 @@
 use bindery_document::{Doc, Result};
 use bindery_index::RecordId;
 
-use super::{capped, unique, validator};
-use crate::collection::WriteGuard;
+use super::{Scratch, capped, unique, validator};
+use crate::collection::{StateMut, WriteGuard};
 use crate::trace::Cx;
 
 /// Stores a document that was made ready, with all its index entries.
@@ -18,23 +18,56 @@ pub(crate) fn insert(
     bypass_validation: bool,
     cx: &mut Cx<'_>,
 ) -> Result<RecordId> {
-    let (mut change, scratch) = guard.change_with_scratch();
-    if !bypass_validation {
-        validator::check_insert(&change.peek().options, document)?;
-    }
-    scratch.prepare(change.peek().indexes.len());
-    for (index, keys) in change.peek().indexes.iter().zip(&mut scratch.new) {
-        index.keys_of(document, keys)?;
-        if index.meta.is_unique {
-            unique::check(index, keys, None, &mut scratch.entry, cx)?;
-        }
+    Inserter::new(guard).insert(document, bypass_validation, cx)
+}
+
+/// Work after which readers that wait go first: some small documents or a large one. Letting them
+/// in behind each small document would leave a writer among many readers little but waiting.
+const TURN: usize = 8 << 10;
+/// What a document counts for besides its bytes.
+const DOCUMENT_WORK: usize = 256;
+
+/// Inserts many documents: it keeps the state, but readers who wait have their turn between two of them.
+pub(crate) struct Inserter<'a> {
+    change: StateMut<'a>,
+    scratch: &'a mut Scratch,
+    /// Done since readers had their turn.
+    work: usize,
+}
+
+impl<'a> Inserter<'a> {
+    pub(crate) fn new(guard: &'a mut WriteGuard<'_>) -> Inserter<'a> {
+        let (change, scratch) = guard.change_with_scratch();
+        Inserter { change, scratch, work: 0 }
     }
 
-    let state = change.get();
-    let record_id = state.records.append(document.as_bytes(), &mut cx.visitor);
-    for (index, keys) in state.indexes.iter_mut().zip(&scratch.new) {
-        index.insert_keys(keys, record_id, &mut scratch.entry, cx);
+    /// # Errors
+    /// As [`insert()`].
+    pub(crate) fn insert(&mut self, document: Doc<'_>, bypass_validation: bool, cx: &mut Cx<'_>) -> Result<RecordId> {
+        if self.work > TURN {
+            self.change.give_way();
+            self.work = 0;
+        }
+        self.work += DOCUMENT_WORK + document.as_bytes().len();
+        let scratch = &mut *self.scratch;
+        let state = self.change.peek();
+        if !bypass_validation {
+            validator::check_insert(&state.options, document)?;
+        }
+        scratch.prepare(state.indexes.len());
+        for (index, keys) in state.indexes.iter().zip(&mut scratch.new) {
+            index.keys_of(document, keys)?;
+            if index.meta.is_unique {
+                unique::check(index, keys, None, &mut scratch.found, cx)?;
+            }
+        }
+
+        let state = self.change.get();
+        let record_id = state.records.append(document.as_bytes(), &mut cx.visitor);
+        for (index, keys) in state.indexes.iter_mut().zip(&scratch.new) {
+            index.insert_keys(keys, record_id, &mut scratch.entry, cx);
+        }
+        capped::make_room(state, scratch, cx)?;
+        Ok(record_id)
     }
-    capped::make_room(state, scratch, cx)?;
-    Ok(record_id)
 }

@@ -16,7 +16,7 @@ mod validator;
 
 pub(crate) use build::build_index;
 pub(crate) use delete::delete;
-pub(crate) use insert::insert;
+pub(crate) use insert::{Inserter, insert};
 pub(crate) use patch::patch;
 pub(crate) use unique::has_duplicates;
 pub(crate) use update::{Changed, update};
@@ -35,6 +35,8 @@ pub(crate) struct Scratch {
     old: Vec<Keys>,
     /// For entries: key and record id.
     entry: KeyBuilder,
+    /// For entries that a look-up finds.
+    found: Vec<u8>,
 }
 
 impl Scratch {

@@ -1,7 +1,7 @@
 //! Unique indexes: no two records may share a key.
 
 use bindery_document::{Builder, Error, Result, Value, code};
-use bindery_index::key::{KeyBuilder, split_record_id};
+use bindery_index::key::split_record_id;
 use bindery_index::keygen::Keys;
 use bindery_index::tree;
 
@@ -17,20 +17,18 @@ pub(super) fn check(
     index: &Index,
     keys: &Keys,
     own: Option<&Keys>,
-    buffer: &mut KeyBuilder,
+    found: &mut Vec<u8>,
     cx: &mut Cx<'_>,
 ) -> Result<()> {
     for key in keys.iter() {
-        if own.is_some_and(|own| own.iter().any(|old| old.bytes == key.bytes)) {
+        // What is above all entries is not taken: the usual case where ids ascend.
+        if index.tree.is_above_all(key.bytes) || own.is_some_and(|own| own.iter().any(|old| old.bytes == key.bytes)) {
             continue;
         }
-        buffer.clear();
-        buffer.append_encoded(key.bytes);
-        let mut found = Vec::new();
-        if index.tree.first_from(buffer.as_bytes(), &mut found, &mut cx.visitor).is_none() {
+        if index.tree.first_from(key.bytes, found, &mut cx.visitor).is_none() {
             continue;
         }
-        let (taken, _) = split_record_id(&found).map_err(corrupt)?;
+        let (taken, _) = split_record_id(found).map_err(corrupt)?;
         if taken == key.bytes {
             return Err(duplicate(index, key.bytes, key.type_bits));
         }

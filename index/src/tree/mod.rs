@@ -101,6 +101,13 @@ impl Tree {
         self.stats.entries == 0
     }
 
+    /// Whether the key is known to be above all others, in O(1) and without reading a page. A `false` says nothing:
+    /// the tree may have forgotten its last key.
+    #[inline]
+    pub fn is_above_all(&self, key: &[u8]) -> bool {
+        self.is_empty() || self.last_key.as_deref().is_some_and(|last| last < key)
+    }
+
     /// Pages and bytes, kept up to date: O(1). Pages shared with snapshots count in each.
     pub fn stats(&self) -> TreeStats {
         self.stats

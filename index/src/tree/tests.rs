@@ -127,6 +127,7 @@ fn check_key(tree: &Tree, model: &Model, cursor: &mut Cursor, random: &mut Rando
     let first = tree.first_from(probe, &mut found, none);
     assert_eq!(first, from.map(|(_, v)| &v[..]));
     assert_eq!(found, from.map_or(&[][..], |(k, _)| k));
+    assert!(from.is_none() || !tree.is_above_all(probe));
 
     let (low, high) = (bound(random, probe), bound(random, other));
     let ordered = probe < other || (probe == other && high != Bound::Excluded(other) && low != Bound::Excluded(probe));
