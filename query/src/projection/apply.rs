@@ -4,7 +4,7 @@ use bindery_document::build::index_key;
 use bindery_document::{Builder, Doc, Element, Error, Kind, Result, Value};
 
 use super::slotted::{append_slot, is_slot};
-use super::{Child, Input, Node, Projection, Rest, position};
+use super::{Child, Input, Node, Projection, Rest, failure, position};
 
 /// MongoDB's code for a positional `$` when the query matched no array element.
 const NO_POSITION: i32 = 51246;
@@ -15,7 +15,8 @@ const POSITION_MISMATCH: i32 = 51247;
 /// Writes the projected document.
 pub(super) fn apply(projection: &Projection, input: &Input<'_>, out: &mut Vec<u8>) -> Result<()> {
     let mut walk = Walk::new(projection, input, std::mem::take(out));
-    walk.fields(&projection.root, input.scope.root(), Way::default())?;
+    let root = input.scope.root();
+    walk.fields(&projection.root, root, Way::default()).map_err(|met| failure::first(projection, input, root, met))?;
     let projected = walk.out.finish();
     if let Some(found) = position::find(projected.doc(), &projection.position_path) {
         let at = input.position.ok_or_else(no_position)?;
@@ -37,7 +38,7 @@ pub(super) fn apply_with_slots(
 ) -> Result<bool> {
     let had_slots = doc.as_bytes().len() != input.scope.root().as_bytes().len();
     let mut walk = Walk { slots: Some(had_slots), ..Walk::new(projection, input, std::mem::take(out)) };
-    walk.fields(&projection.root, doc, Way::default())?;
+    walk.fields(&projection.root, doc, Way::default()).map_err(|met| failure::first(projection, input, doc, met))?;
     let has_slots = walk.slots.unwrap_or(false);
     *out = walk.out.finish().into_bytes();
     Ok(has_slots)

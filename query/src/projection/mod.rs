@@ -20,6 +20,7 @@
 
 mod apply;
 mod elem_match;
+mod failure;
 mod meta;
 mod parse;
 mod position;
@@ -202,6 +203,12 @@ impl Projection {
     /// The dotted paths that are kept, in the order written, if the projection is an inclusion and does
     /// nothing else: what an index must have to cover it.
     pub fn included_paths(&self) -> Option<Vec<String>> {
+        self.selected_paths().filter(|_| !self.needs_position)
+    }
+
+    /// The dotted paths that are kept as they are, in the order written, if the projection is an inclusion and does
+    /// nothing else but to cut an array down to its positional `$`.
+    pub fn selected_paths(&self) -> Option<Vec<String>> {
         if self.rest != Rest::Dropped {
             return None;
         }
@@ -322,7 +329,7 @@ impl Node {
         }
     }
 
-    /// Adds the kept paths; whether there is nothing else.
+    /// Adds the kept paths; whether there is nothing else but a positional `$`.
     fn collect_kept(&self, prefix: &str, paths: &mut Vec<String>) -> bool {
         self.children.iter().all(|(name, child)| match child {
             Child::Keep => {
@@ -330,6 +337,7 @@ impl Node {
                 true
             }
             Child::Node(node) => node.collect_kept(&format!("{prefix}{name}."), paths),
+            Child::Position => true,
             _ => false,
         })
     }
