@@ -1,13 +1,13 @@
 //! SORT: the input's results in order.
 //!
 //! Results stay in the snapshot while they are sorted: what is held is sort keys and record ids (and
-//! index entries, if what comes after is made of them). The memory limit still counts documents, as the
-//! server does.
+//! index entries, if what comes after is made of them). Only documents that were given another shape below are
+//! held themselves. The memory limit still counts documents, as the server does.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use bindery_document::Result;
+use bindery_document::{Doc, DocBuf, Result};
 use bindery_index::RecordId;
 use bindery_index::keygen::Keys;
 use bindery_query::sort::{SORT_MEMORY_BYTES, Sort as Order, Sorted, Sorter};
@@ -31,6 +31,7 @@ pub(crate) struct Sort {
 struct Item {
     record_id: Option<RecordId>,
     key: Option<Box<Entry>>,
+    shaped: Option<DocBuf>,
 }
 
 #[derive(Debug)]
@@ -58,10 +59,13 @@ impl Sort {
         let mut sorter = Sorter::new(limit, SORT_MEMORY_BYTES);
         let mut keys = Keys::new();
         let has_documents = gives_documents(&self.input);
+        let has_shapes = gives_shapes(&self.input);
+        let shaped = |document: Doc<'_>| has_shapes.then(|| DocBuf::from(document));
         if has_documents && !self.keep_keys {
             self.input.drain(state, cx, &mut |record_id, document| {
                 stats.works += 1;
-                sorter.offer(&self.order, document, &mut keys, 0, || Item { record_id, key: None })?;
+                let item = || Item { record_id, key: None, shaped: shaped(document) };
+                sorter.offer(&self.order, document, &mut keys, 0, item)?;
                 Ok(ControlFlow::Continue(()))
             })?;
         }
@@ -86,7 +90,8 @@ impl Sort {
                 let (entry, type_bits) = (view.entry.into(), view.type_bits.into());
                 Box::new(Entry { index: view.index, entry, type_bits })
             };
-            let item = Item { record_id: self.input.record_id(), key: view.map(entry) };
+            let shaped = if has_shapes { shaped(self.input.document(state)) } else { None };
+            let item = Item { record_id: self.input.record_id(), key: view.map(entry), shaped };
             sorter.push(key, item, bytes)?;
         }
         stats.bytes_sorted = sorter.used_bytes() as u64;
@@ -95,6 +100,11 @@ impl Sort {
 
     pub(super) fn record_id(&self) -> Option<RecordId> {
         self.current.as_ref().and_then(|item| item.record_id)
+    }
+
+    /// The document, where it was given another shape before it was sorted.
+    pub(super) fn shaped(&self) -> Option<Doc<'_>> {
+        Some(self.current.as_ref()?.shaped.as_ref()?.doc())
     }
 
     pub(super) fn key(&self) -> Option<KeyView<'_>> {
@@ -111,5 +121,14 @@ fn gives_documents(stage: &Stage) -> bool {
             stage.inputs().into_iter().all(gives_documents)
         }
         _ => true,
+    }
+}
+
+/// Whether documents come from below in another shape than they are stored in.
+fn gives_shapes(stage: &Stage) -> bool {
+    match &stage.node {
+        Node::Project(_) | Node::ReturnKey(_) => true,
+        Node::Skip(_) | Node::Limit(_) => stage.inputs().into_iter().all(gives_shapes),
+        _ => false,
     }
 }

@@ -195,6 +195,7 @@ impl Stage {
             Node::ReturnKey(keys) => keys.document(),
             Node::Skip(skip) => skip.input.document(state),
             Node::Limit(limit) => limit.input.document(state),
+            Node::Sort(sort) if let Some(shaped) = sort.shaped() => shaped,
             _ => self.record_id().map_or(bindery_document::doc::EMPTY, |rid| stored(state, rid)),
         }
     }

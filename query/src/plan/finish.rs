@@ -1,10 +1,13 @@
 //! What comes after documents are found: fetch, sort, skip, projection, limit, in the order in which they touch the
 //! least.
 
+use std::sync::Arc;
+
 use bindery_document::Kind;
 
 use super::candidates::{Planning, Source};
 use super::{Plan, ProjectionKind, Purpose, Shape};
+use crate::sort::Sort;
 
 /// A whole plan from a source.
 pub(super) fn finish(planning: &Planning<'_>, source: Source) -> Plan {
@@ -26,11 +29,18 @@ pub(super) fn finish(planning: &Planning<'_>, source: Source) -> Plan {
         fetched = true;
     }
     let shape = query.shape.as_ref();
-    // A covered projection that keeps what is sorted by comes first, as there is less to hold then.
-    let project_first = covered && sort.is_some() && limit.is_none() && keeps_sort(query.shape.as_deref(), sort);
+    // A projection that keeps what is sorted by comes first if it is covered, as there is less to hold then; and if it
+    // may fail, for then the first document to fail is the first found, not the first in order. Which of the others
+    // comes first cannot be seen, and stored documents are not held while they are sorted.
+    let may_fail = |shape: &Shape| fetched && shape.projection.needs_position();
+    let project_first = |shape: &&Arc<Shape>| {
+        let keeps = |sort: &Arc<Sort>| keeps_sort(shape, sort);
+        limit.is_none() && (covered || may_fail(shape)) && sort.is_some_and(keeps)
+    };
     let mut projected = false;
-    if project_first && let Some(shape) = shape {
-        plan = Plan::Project { input: Box::new(plan), shape: shape.clone(), kind: ProjectionKind::Covered };
+    if let Some(shape) = shape.filter(project_first) {
+        let kind = kind_of(shape, covered);
+        plan = Plan::Project { input: Box::new(plan), shape: shape.clone(), kind };
         projected = true;
     }
     if let Some(order) = sort {
@@ -74,9 +84,14 @@ fn kind_of(shape: &Shape, covered: bool) -> ProjectionKind {
     }
 }
 
-fn keeps_sort(shape: Option<&Shape>, sort: Option<&std::sync::Arc<crate::sort::Sort>>) -> bool {
-    let Some(paths) = shape.and_then(|shape| shape.projection.included_paths()) else { return false };
-    sort.is_some_and(|sort| sort.fields().iter().all(|field| paths.iter().any(|path| **path == *field.path)))
+/// Whether the projection leaves what is sorted by as it is, and computes nothing.
+fn keeps_sort(shape: &Shape, sort: &Sort) -> bool {
+    let Some(paths) = shape.projection.selected_paths() else { return false };
+    let keeps = |path: &str| {
+        let below = |kept: &String| path.strip_prefix(kept.as_str()).is_some_and(|rest| rest.starts_with('.'));
+        paths.iter().any(|kept| kept == path || below(kept))
+    };
+    sort.fields().iter().all(|field| keeps(&field.path))
 }
 
 /// Whether index keys hold all that is asked for, so that no document is needed.
