@@ -159,6 +159,12 @@ fn gather_equalities(children: Vec<Filter>) -> Vec<Filter> {
 
 /// Brings the children of every node into canonical order.
 pub fn sort(filter: Filter) -> Filter {
+    sort_by(filter, compare)
+}
+
+/// Brings the children of every node into an order.
+pub(crate) fn sort_by(filter: Filter, compare: fn(&Filter, &Filter) -> Ordering) -> Filter {
+    let sort = |filter: Filter| sort_by(filter, compare);
     let sorted = |children: Vec<Filter>| {
         let mut children: Vec<Filter> = children.into_iter().map(sort).collect();
         children.sort_by(compare);
@@ -187,6 +193,18 @@ pub fn compare(a: &Filter, b: &Filter) -> Ordering {
         let first = a.iter().zip(b).map(|(x, y)| compare(x, y)).find(|order| *order != Ordering::Equal);
         first.unwrap_or_else(|| a.len().cmp(&b.len()))
     })
+}
+
+/// The order in which MongoDB looks at conditions of which an index has served others: by path, those without a path of
+/// their own first, then by kind.
+pub(crate) fn compare_by_path(a: &Filter, b: &Filter) -> Ordering {
+    fn path(filter: &Filter) -> &str {
+        match filter {
+            Filter::Not(_) => "",
+            filter => filter.path().map_or("", Path::as_str),
+        }
+    }
+    path(a).cmp(path(b)).then_with(|| place(a).cmp(&place(b)))
 }
 
 /// The place of a kind of condition.

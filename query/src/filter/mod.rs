@@ -157,6 +157,11 @@ impl Filter {
         }
     }
 
+    /// Whether there is an `$expr` anywhere in it, which may fail.
+    pub(crate) fn has_expression(&self) -> bool {
+        matches!(self, Filter::Expr(_)) || self.children().iter().any(Filter::has_expression)
+    }
+
     /// The filters directly below this one.
     pub fn children(&self) -> &[Filter] {
         match self {

@@ -14,7 +14,7 @@ use super::implied::is_implied;
 use super::interval::{Axis, reverse, whole};
 use super::predicate::{Field, Tightness, bounds};
 use super::{IndexDescription, Mode, Query};
-use crate::filter::Filter;
+use crate::filter::{Filter, canonical};
 
 /// A predicate and where it stands.
 #[derive(Clone)]
@@ -125,6 +125,11 @@ impl Access {
         rest.all(|(_, intervals)| is_whole(intervals))
     }
 
+    /// Whether a document may have several keys among those of a wildcard index: for fields below the one asked for.
+    pub(super) fn visits_several_paths(&self) -> bool {
+        matches!(self.fields.first(), Some((path, intervals)) if path == super::wildcard::PATHS && intervals.len() > 1)
+    }
+
     /// Whether both visit the same keys.
     pub(super) fn fields_equal(&self, other: &Access) -> bool {
         let same = |a: &super::Interval, b: &super::Interval| {
@@ -159,6 +164,18 @@ pub(super) fn conjunction(filters: &[Filter]) -> Option<Arc<Filter>> {
         [] => None,
         [one] => Some(Arc::new(one.clone())),
         many => Some(Arc::new(Filter::And(many.to_vec()))),
+    }
+}
+
+/// Conjuncts in the order in which MongoDB looks at those that an index leaves over: it shows where one of them fails
+/// and another would have settled the matter before. So they stay as they are where none can fail.
+pub(super) fn fetch_order(conjuncts: Vec<Filter>) -> Vec<Filter> {
+    if !conjuncts.iter().any(Filter::has_expression) {
+        return conjuncts;
+    }
+    match canonical::sort_by(Filter::And(conjuncts), canonical::compare_by_path) {
+        Filter::And(conjuncts) => conjuncts,
+        other => vec![other],
     }
 }
 
@@ -321,16 +338,19 @@ fn assemble(
         let tightness = if is_whole_conjunct { tightness } else { Tightness::Document };
         served[predicate.conjunct] = Some(served[predicate.conjunct].map_or(tightness, |other| other.max(tightness)));
     }
-    let (mut residual, mut key_filter) = (Vec::new(), Vec::new());
+    // What bounds the index is looked at before the rest.
+    let (mut residual, mut unserved, mut key_filter) = (Vec::new(), Vec::new(), Vec::new());
     for (conjunct, served) in conjuncts.iter().zip(&served).filter(|(conjunct, _)| !is_implied(conjunct)) {
         match served {
             Some(Tightness::Exact) => {}
             Some(Tightness::Key) if !index.is_multikey && index.collation.is_none() => {
                 key_filter.push(conjunct.clone())
             }
-            _ => residual.push(conjunct.clone()),
+            Some(_) => residual.push(conjunct.clone()),
+            None => unserved.push(conjunct.clone()),
         }
     }
+    residual.append(&mut if chosen.is_empty() || index.is_clustered { unserved } else { fetch_order(unserved) });
     Access {
         index: position,
         fields: fields.iter().zip(intervals).map(|(field, intervals)| (field.path.to_owned(), intervals)).collect(),

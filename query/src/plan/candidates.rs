@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bindery_document::{Error, Result, code};
 
-use super::access::{Access, Asked, accesses, conjuncts, predicates, whole_index};
+use super::access::{Access, Asked, accesses, conjuncts, fetch_order, predicates, whole_index};
 use super::finish::finish;
 use super::implied::is_implied;
 use super::ordering::{Provided, provided};
@@ -204,7 +204,7 @@ impl Planning<'_> {
             bounds: access.index_bounds(),
             direction,
             filter: super::access::conjunction(&access.key_filter),
-            dedupe: index.is_multikey,
+            dedupe: index.is_multikey || access.visits_several_paths(),
         });
         Source { plan, residual: access.residual(), sorted, access: Some(access), is_collection: false }
     }
@@ -224,7 +224,7 @@ impl Planning<'_> {
                 }
             }
         }
-        let residual = super::access::conjunction(rest);
+        let residual = super::access::conjunction(&fetch_order(rest.to_vec()));
         let clustered = parts.iter().any(|part| part.is_collection);
         if let Some(merged) = self.merge_leaves(&parts).filter(|_| !clustered || residual.is_none()) {
             let sorted = self.query.sort.is_none();

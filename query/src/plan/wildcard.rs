@@ -5,7 +5,7 @@
 
 use bindery_document::{Kind, OwnedValue, Value};
 
-use super::access::{Access, Asked, Predicate};
+use super::access::{Access, Asked, Predicate, fetch_order};
 use super::bounds::Interval;
 use super::implied::is_implied;
 use super::interval::{Axis, whole};
@@ -66,16 +66,16 @@ pub(super) fn accesses(
         }
         done.push(path);
         let proves = is_whole && says_exists(predicate.filter) && is_whole_conjunct && variants.len() == 1;
-        let mut residual = conjuncts.to_vec();
-        if exact || proves {
-            residual.remove(predicate.conjunct);
-        }
-        residual.retain(|conjunct| !is_implied(conjunct));
+        let mut rest = conjuncts.to_vec();
+        let served = rest.remove(predicate.conjunct);
+        rest.retain(|conjunct| !is_implied(conjunct));
+        let mut residual = if exact || proves || is_implied(&served) { Vec::new() } else { vec![served] };
+        residual.append(&mut fetch_order(rest));
         let values = if is_whole { whole() } else { intervals };
         found.push(Access {
             index: position,
             fields: vec![
-                ("$_path".to_owned(), NAMES.unite(variants.iter().flat_map(|path| paths(path, &values)).collect())),
+                (PATHS.to_owned(), NAMES.unite(variants.iter().flat_map(|path| paths(path, &values)).collect())),
                 (path.to_owned(), values),
             ],
             descending: vec![false, false],
@@ -88,6 +88,9 @@ pub(super) fn accesses(
     }
     found
 }
+
+/// What the field of paths is called that the keys of a wildcard index begin with.
+pub(super) const PATHS: &str = "$_path";
 
 /// The order of paths, which are names and have no collation.
 const NAMES: Axis<'static> = Axis { collation: None };
