@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use bindery_document::{Builder, Doc, DocBuf, Error, Result, Value, code};
 use bindery_query::collation::Collation;
+use bindery_query::expression;
 use bindery_query::filter::{Filter, ParseContext};
 
 use crate::command::args::{Args, OUT_OF_RANGE};
@@ -97,7 +98,9 @@ impl Validator {
     /// What the filter language says, and 2 or 5626500 for operators that validators may not have.
     pub(crate) fn parse(document: Doc<'_>) -> Result<Validator> {
         refuse_operators(document)?;
-        let filter = match Filter::parse(document, &ParseContext::default()) {
+        let expressions = expression::ParseContext::new().staying_general();
+        let context = ParseContext { expressions, ..ParseContext::new() };
+        let filter = match Filter::parse(document, &context) {
             Ok(filter) => Some(Arc::new(filter)),
             Err(error) if error.code == NO_SUCH_BUILTIN => None,
             Err(error) => return Err(error),

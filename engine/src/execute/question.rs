@@ -71,6 +71,7 @@ impl<'a> Question<'a> {
     pub(crate) fn compile(&self, scope: &Scope, state: Option<&State>) -> Result<Query> {
         let collation = self.collation(state)?;
         let context = self.context(scope, collation.clone())?;
+        let context = ParseContext { expressions: context.expressions.staying_general(), ..context };
         let filter = Arc::new(Filter::parse(self.filter, &context)?);
         if let Some(spec) = self.sort.filter(|spec| spec.count() > 1 && spec.get("$natural").is_some()) {
             SortOrder::parse(spec, None)?;

@@ -85,6 +85,9 @@ impl Expression {
         if !ctx.is_folding_deferred() {
             expression.fold()?;
         }
+        if ctx.stays_general() {
+            set::generalize(&mut expression.node);
+        }
         Ok(expression)
     }
 

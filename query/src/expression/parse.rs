@@ -20,6 +20,8 @@ pub struct ParseContext {
     parameters: Vec<String>,
     frames: Vec<Vec<String>>,
     folding_deferred: bool,
+    /// Whether expressions keep to general operators.
+    stays_general: bool,
     met_unported: bool,
     /// How many pipelines the one that is compiled lies in.
     outer_pipelines: usize,
@@ -57,6 +59,17 @@ impl ParseContext {
     /// several expressions can be parsed before the first is folded.
     pub fn defer_folding(&mut self, deferred: bool) {
         self.folding_deferred = deferred;
+    }
+
+    /// Makes expressions keep to the operators they were written with. MongoDB makes special operators of some, whose
+    /// errors have codes of their own, but not in the conditions of what reads collections.
+    #[must_use]
+    pub fn staying_general(self) -> ParseContext {
+        ParseContext { stays_general: true, ..self }
+    }
+
+    pub(crate) fn stays_general(&self) -> bool {
+        self.stays_general
     }
 
     /// Forgets what was parsed so far for [`ParseContext::is_ported`].

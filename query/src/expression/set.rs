@@ -154,6 +154,23 @@ fn check_set_is_subset(operands: &mut Vec<Node>) -> Result<Option<Node>> {
     Ok(Some(Node::Call { entry: &SUBSET_OF_CONSTANT, operands }))
 }
 
+/// Takes back what [`check_set_is_subset`] has done, in a whole expression.
+pub(super) fn generalize(node: &mut Node) {
+    match node {
+        Node::Constant(_) | Node::Path(_) => {}
+        Node::Object(fields) => fields.iter_mut().for_each(|(_, value)| generalize(value)),
+        Node::Array(items) => items.iter_mut().for_each(generalize),
+        Node::Call { entry, operands } => {
+            if std::ptr::eq(*entry, &SUBSET_OF_CONSTANT) {
+                *entry = OPERATORS.iter().find(|general| general.name == entry.name).unwrap_or(entry);
+            }
+            operands.iter_mut().for_each(generalize);
+        }
+        Node::Named { operands, .. } => operands.iter_mut().flatten().for_each(generalize),
+        Node::Operator(operator) => operator.operands_mut().into_iter().for_each(generalize),
+    }
+}
+
 static SUBSET_OF_CONSTANT: Entry = Entry::binary("$setIsSubset", |scope, left, right| {
     if array_items(&left).is_none() {
         return fail(17310, format!("$setIsSubset takes arrays, not {} first", type_name(&left)));

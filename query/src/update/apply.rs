@@ -151,14 +151,19 @@ impl Walk<'_> {
         let mut by_index: Vec<(usize, &Node)> = Vec::with_capacity(node.children.len());
         for (name, child) in &node.children {
             match array_index(name.as_bytes()) {
-                // Two ways to write one index ("1" and "01") would be two operators on one element.
-                Some(index) if by_index.iter().any(|(other, _)| *other == index) => {
-                    return Err(Error::new(
-                        code::CONFLICTING_UPDATE_OPERATORS,
-                        format!("the update names the array element {index} in two ways"),
-                    ));
-                }
-                Some(index) => by_index.push((index, child)),
+                Some(index) => match by_index.iter_mut().find(|(other, _)| *other == index) {
+                    None => by_index.push((index, child)),
+                    // Two ways to write one index ("1" and "01") would be two operators on one element, unless one of
+                    // them has nothing to do here.
+                    Some(_) if self.is_idle(child) => {}
+                    Some((_, other)) if self.is_idle(other) => *other = child,
+                    Some(_) => {
+                        return Err(Error::new(
+                            code::CONFLICTING_UPDATE_OPERATORS,
+                            format!("the update names the array element {index} in two ways"),
+                        ));
+                    }
+                },
                 None => self.blocked(child, name)?,
             }
         }
@@ -386,6 +391,11 @@ impl Walk<'_> {
             }
             Node::Array(_) => false,
         }
+    }
+
+    /// Whether all that a node does is for inserts, and this is none.
+    fn is_idle(&self, node: &Node) -> bool {
+        !self.context.inserting && node.is_for_inserts_only()
     }
 
     /// The node with its `$` child at the matched position; `None` if it has no such child.

@@ -174,6 +174,18 @@ impl Node {
         }
     }
 
+    /// Whether there is nothing but `$setOnInsert` below.
+    pub(super) fn is_for_inserts_only(&self) -> bool {
+        match self {
+            Node::Leaf(leaf) => matches!(*leaf.operator, Operator::SetOnInsert(_)),
+            Node::Object(object) => {
+                let matched = object.matched.iter().map(|child| &**child);
+                matched.chain(object.children.iter().map(|(_, child)| child)).all(Node::is_for_inserts_only)
+            }
+            Node::Array(array) => array.children.iter().all(|(_, _, child)| child.is_for_inserts_only()),
+        }
+    }
+
     /// Numbers the leaves in the order of application; returns the next number.
     pub(super) fn number_leaves(&mut self, mut next: usize, register: &mut dyn FnMut(&Leaf)) -> usize {
         match self {
