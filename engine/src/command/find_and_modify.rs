@@ -2,6 +2,7 @@
 
 use bindery_document::{Builder, Doc, DocBuf, Error, OwnedValue, Result, Value, code};
 use bindery_query::plan::Shape;
+use bindery_query::update;
 
 use super::args::Args;
 use super::update::{Compiled, Statement, array_filters};
@@ -81,6 +82,7 @@ pub(super) fn parse<'a>(args: &Args<'a>) -> Result<Arguments<'a>> {
     let new = args.loose_flag("new")?.unwrap_or(false);
     let upsert = args.loose_flag("upsert")?.unwrap_or(false);
     let fields = args.document("fields")?.filter(|fields| !fields.is_empty());
+    let has_array_filters = args.documents("arrayFilters")?.is_some();
     let array_filters = array_filters(args)?;
     let update = args.get("update");
     let refused = |why: &str| Err(Error::new(code::FAILED_TO_PARSE, why));
@@ -98,6 +100,9 @@ pub(super) fn parse<'a>(args: &Args<'a>) -> Result<Arguments<'a>> {
     if remove && !array_filters.is_empty() {
         return refused("Cannot specify arrayFilters and remove=true");
     }
+    if has_array_filters && matches!(update, Some(Value::Array(_))) {
+        return refused("Cannot specify arrayFilters and a pipeline update");
+    }
     let update = update.unwrap_or(Value::Null);
     if !remove && !matches!(update, Value::Document(_) | Value::Array(_)) {
         return refused("Update argument must be either an object or an array");
@@ -111,7 +116,10 @@ fn modify(request: &Request<'_>, name: &str, arguments: &Arguments<'_>, cx: &mut
     let statement = &arguments.statement;
     let none = || Outcome { updated_existing: (!arguments.remove).then_some(false), ..Outcome::default() };
     let collection = match request.target(name) {
-        Target::View(_) => return Err(not_on_a_view(&request.namespace(name))),
+        Target::View(_) => {
+            compile(request, arguments, None)?;
+            return Err(not_on_a_view(&request.namespace(name)));
+        }
         Target::Layout(collection) if collection.series.is_some() => {
             statement.question.compile(&request.server.scope(), None)?;
             return Err(layout::series::not_on_a_series(&request.namespace(name)));
@@ -123,25 +131,17 @@ fn modify(request: &Request<'_>, name: &str, arguments: &Arguments<'_>, cx: &mut
         Target::Collection(collection) => collection,
         Target::Absent if statement.upsert => {
             // A statement that cannot be compiled makes no collection.
-            Compiled::new(request, statement, None)?;
+            compile(request, arguments, None)?;
             create::open_or_create(request, name)?
         }
         Target::Absent => {
-            statement.question.compile(&request.server.scope(), None)?;
-            if !arguments.remove {
-                Compiled::new(request, statement, None)?;
-            }
-            shape(request, arguments, None)?;
+            compile(request, arguments, None)?;
             return Ok(none());
         }
     };
     let mut guard = collection.lock_for_writing();
     let state = guard.snapshot();
-    let compiled = match arguments.remove {
-        true => None,
-        false => Some(Compiled::new(request, statement, Some(&state))?),
-    };
-    let wanted = shape(request, arguments, Some(&state))?;
+    let (compiled, wanted) = compile(request, arguments, Some(&state))?;
     drop(state);
     let found = matching_records(request.server, &guard, &statement.question, cx)?.first()?;
     let shape = |document: Doc<'_>| match &wanted {
@@ -168,6 +168,34 @@ fn modify(request: &Request<'_>, name: &str, arguments: &Arguments<'_>, cx: &mut
             Ok(Outcome { n: 1, updated_existing: Some(true), upserted: None, value })
         }
     }
+}
+
+/// The update, if there is one, and the shape of what is given back.
+///
+/// # Errors
+/// What is wrong with the update, then with the query and the sort, then with `fields`.
+fn compile(
+    request: &Request<'_>,
+    arguments: &Arguments<'_>,
+    state: Option<&State>,
+) -> Result<(Option<Compiled>, Option<Shape>)> {
+    let statement = &arguments.statement;
+    if let Value::Array(pipeline) = statement.update {
+        statement.question.collation(state)?;
+        statement.question.expressions(&request.server.scope())?;
+        update::check_stage_names(pipeline)?;
+    }
+    let compiled = match arguments.remove {
+        true => None,
+        false => Some(Compiled::new(request, statement, state)?),
+    };
+    let question = || statement.question.compile(&request.server.scope(), state);
+    if state.is_none() {
+        // Nothing will be looked for, which would show what is wrong with the question.
+        question()?;
+    }
+    let wanted = shape(request, arguments, state).map_err(|wrong| question().err().unwrap_or(wrong))?;
+    Ok((compiled, wanted))
 }
 
 /// A copy of the record as it is now.
