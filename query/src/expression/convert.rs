@@ -3,8 +3,8 @@
 use bindery_document::{Decimal, DecimalClass, Error, Kind, Result, Value, code};
 
 use super::date::{date_of, parse_date_text};
-use super::decimal::arithmetic::Rounding;
 use super::decimal::text as decimal_text;
+use super::decimal::{self, arithmetic::Rounding};
 use super::number::Number;
 use super::registry::{Entry, Field, Named};
 use super::string::named;
@@ -226,7 +226,8 @@ fn to_double(from: &Value<'_>) -> Result<Option<f64>> {
         },
         Value::Decimal128(d) => {
             let x = d.to_f64();
-            if x.is_infinite() && matches!(d.class(), DecimalClass::Finite { .. }) {
+            let is_finite = matches!(d.class(), DecimalClass::Finite { .. });
+            if is_finite && (x.is_infinite() || loses_digits(*d)) {
                 return failure("the value does not fit a double");
             }
             x
@@ -236,6 +237,14 @@ fn to_double(from: &Value<'_>) -> Result<Option<f64>> {
             None => return Ok(None),
         },
     }))
+}
+
+/// Whether a finite decimal is so small that doubles have fewer digits for it: below 2^-1022, unless 53 bits round it up
+/// to that. MongoDB takes this for not fitting, as it does what is too great.
+fn loses_digits(d: Decimal) -> bool {
+    // The last decimal below 2^-1022 - 2^-1076.
+    let bound = decimal::finite(false, 2_225_073_858_507_201_259_573_821_257_020_768, -341);
+    !d.is_zero() && decimal::abs(d).compare(bound).is_le()
 }
 
 fn parse_double(text: &str) -> Option<f64> {
@@ -248,14 +257,34 @@ fn parse_double(text: &str) -> Option<f64> {
     if !unsigned.bytes().next().is_some_and(|b| b.is_ascii_digit() || b == b'.') {
         return None;
     }
-    text.parse::<f64>().ok().filter(|x| x.is_finite())
+    text.parse::<f64>().ok().filter(|x| x.is_finite() && !vanishes(text, *x))
+}
+
+/// Whether text stands for a number so small that the double next to it, x, has fewer digits than others, and
+/// is not exactly that number: C's `strtod` fails then.
+fn vanishes(text: &str, x: f64) -> bool {
+    if x.abs() > f64::MIN_POSITIVE {
+        return false;
+    }
+    if x.abs() == f64::MIN_POSITIVE {
+        return decimal_text::parse(text).is_some_and(loses_digits);
+    }
+    // No subnormal number has more digits than these.
+    significant(text) != significant(&format!("{x:.1100e}"))
+}
+
+/// The digits from the first that is not 0 to the last, whatever their place.
+fn significant(text: &str) -> String {
+    let mantissa = text.split(['e', 'E']).next().unwrap_or_default();
+    let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
+    digits.trim_matches('0').to_owned()
 }
 
 fn to_decimal(from: &Value<'_>) -> Result<Option<Decimal>> {
     Ok(Some(match from {
         Value::Boolean(b) => Decimal::from_i64(i64::from(*b)),
         Value::DateTime(ms) => Decimal::from_i64(*ms),
-        Value::String(text) => match decimal_text::parse(text.as_str()) {
+        Value::String(text) => match decimal_text::parse_cut(text.as_str()) {
             Some(d) => d,
             None => return failure(format!("cannot read '{}' as a decimal", text.as_str())),
         },

@@ -32,16 +32,24 @@ pub(crate) fn format(decimal: Decimal) -> String {
     format!("{sign}{whole}.{fraction}")
 }
 
-/// Reads a decimal; `None` if the text is none. More than 34 digits are rounded half to even.
-pub(crate) fn parse(text: &str) -> Option<Decimal> {
+/// What a text says, before it is rounded.
+enum Scanned {
+    /// An infinity, or not a number.
+    Special(Decimal),
+    /// The coefficient of the first so many digits, and whether the digits after them are all 0.
+    Number { negative: bool, coefficient: U256, exponent: i32, inexact: bool },
+}
+
+/// Reads the text of a decimal, of which so many digits count; `None` if it is none.
+fn scan(text: &str, digits: u32) -> Option<Scanned> {
     let (negative, rest) = match text.as_bytes().first()? {
         b'-' => (true, &text[1..]),
         b'+' => (false, &text[1..]),
         _ => (false, text),
     };
     match rest.to_ascii_lowercase().as_str() {
-        "nan" => return Some(nan()),
-        "inf" | "infinity" => return Some(infinity(negative)),
+        "nan" => return Some(Scanned::Special(nan())),
+        "inf" | "infinity" => return Some(Scanned::Special(infinity(negative))),
         _ => {}
     }
     let (mantissa, exponent) = match rest.find(['e', 'E']) {
@@ -61,22 +69,54 @@ pub(crate) fn parse(text: &str) -> Option<Decimal> {
     if whole.is_empty() && fraction.is_empty() {
         return None;
     }
+    let bound = U256::new(10).pow(digits - 1);
     let (mut coefficient, mut dropped, mut inexact) = (U256::ZERO, 0i32, false);
     for digit in whole.bytes().chain(fraction.bytes()) {
         if !digit.is_ascii_digit() {
             return None;
         }
         let digit = u128::from(digit - b'0');
-        // Some 70 digits decide every rounding to 34, the rest only whether it is exact.
-        if coefficient < U256::new(10).pow(70) {
+        if coefficient < bound {
             coefficient = coefficient * U256::new(10) + U256::new(digit);
         } else {
-            dropped += 1;
+            dropped = dropped.saturating_add(1);
             inexact |= digit != 0;
         }
     }
-    let exponent = exponent.saturating_sub(fraction.len() as i32).saturating_add(dropped);
-    Some(round(negative, coefficient, exponent, inexact))
+    let exponent = exponent.saturating_sub(i32::try_from(fraction.len()).unwrap_or(i32::MAX)).saturating_add(dropped);
+    Some(Scanned::Number { negative, coefficient, exponent, inexact })
+}
+
+/// Reads a decimal; `None` if the text is none. More than 34 digits are rounded half to even.
+pub(crate) fn parse(text: &str) -> Option<Decimal> {
+    // Some 70 digits decide every rounding to 34, the rest only whether it is exact.
+    Some(match scan(text, 71)? {
+        Scanned::Special(decimal) => decimal,
+        Scanned::Number { negative, coefficient, exponent, inexact } => round(negative, coefficient, exponent, inexact),
+    })
+}
+
+/// Reads a decimal as MongoDB does when it converts a string: digits after the 34th are cut off. `None` if the text is
+/// no decimal, too great for one, or so small that digits are lost for that.
+pub(crate) fn parse_cut(text: &str) -> Option<Decimal> {
+    match scan(text, 34)? {
+        Scanned::Special(decimal) => Some(decimal),
+        Scanned::Number { negative, coefficient, exponent, inexact } => {
+            let decimal = round(negative, coefficient, exponent, false);
+            let is_kept = match decimal.class() {
+                DecimalClass::Infinite(_) | DecimalClass::NaN => false,
+                // Of a number that is too small for 34 digits nothing may get lost.
+                DecimalClass::Finite { exponent: rounded, .. } if rounded > exponent => {
+                    let lost = rounded.abs_diff(exponent);
+                    !inexact
+                        && (coefficient == U256::ZERO
+                            || lost < 34 && coefficient % U256::new(10).pow(lost) == U256::ZERO)
+                }
+                DecimalClass::Finite { .. } => true,
+            };
+            is_kept.then_some(decimal)
+        }
+    }
 }
 
 /// The double rounded to fifteen digits, all of them written: what MongoDB makes of a double that meets a
@@ -154,6 +194,23 @@ mod tests {
     fn text_comes_back() {
         for text in ["0", "-0.00", "1E+3", "1.50", "NaN", "-Infinity", "0.000001", "1E-7", "1.23E+10", "0E-6176"] {
             assert_eq!(format(parse(text).expect("decimal")), text);
+        }
+        for (text, expected) in [
+            ("11111111111111111111111111111111115", Some("1.111111111111111111111111111111111E+34")),
+            ("1111111111111111111111111111111112500001", Some("1.111111111111111111111111111111112E+39")),
+            ("9.9999999999999999999999999999999999E+6144", Some("9.999999999999999999999999999999999E+6144")),
+            ("10E+6144", None),
+            ("1.0E-6176", Some("1E-6176")),
+            ("1001E-6179", None),
+            ("0.5E-6176", None),
+            ("9.9999999999999999999999999999999999E-6144", None),
+            ("9.9999999999999999999999999999999999E-6143", Some("9.999999999999999999999999999999999E-6143")),
+            ("0E-9000", Some("0E-6176")),
+            ("0E+9000", Some("0E+6111")),
+            ("-inf", Some("-Infinity")),
+            ("1e", None),
+        ] {
+            assert_eq!(parse_cut(text).map(format).as_deref(), expected, "{text}");
         }
         for bad in ["", "x", "1e", ".", "1.2.3", "--1", "1 ", "0x10"] {
             assert!(parse(bad).is_none(), "{bad}");
