@@ -432,6 +432,42 @@ fn a_page_keeps_its_id_when_a_snapshot_makes_it_move() {
     assert_eq!(snapshot.page_of(rid), records.page_of(rid));
 }
 
+/// Small stores of which most is removed before documents come and grow again: the slots of new documents grow
+/// towards the room that removed ones have left.
+#[test]
+fn the_room_of_removed_documents_goes_to_the_directory_too() {
+    for seed in 1..=400 {
+        let mut random = Random(0x9E37_79B9_7F4A_7C15 ^ seed);
+        let mut records = Records::new();
+        let mut model = Model::new();
+        for _ in 0..20 + random.below(30) {
+            let len = 5 + random.below(150) as usize;
+            let document = random.document(len);
+            model.insert(records.append(&document, &mut Untraced).0, document);
+        }
+        let removed: Vec<u64> = model.keys().copied().filter(|_| random.below(4) > 0).collect();
+        for id in removed {
+            assert!(records.remove(RecordId(id), &mut Untraced));
+            model.remove(&id);
+        }
+        for _ in 0..30 {
+            let len = 5 + random.below(60) as usize;
+            let document = random.document(len);
+            let some = model.keys().nth(random.below(model.len() as u64 + 1) as usize).copied();
+            match some.filter(|_| random.below(2) == 0) {
+                Some(id) => {
+                    assert!(records.update(RecordId(id), &document, &mut Untraced));
+                    model.insert(id, document);
+                }
+                None => {
+                    model.insert(records.append(&document, &mut Untraced).0, document);
+                }
+            }
+            assert_same(&records, &model);
+        }
+    }
+}
+
 /// Documents that grow a little at a time, as open buckets do, side by side.
 #[test]
 fn growing_documents_stay_in_good_order() {

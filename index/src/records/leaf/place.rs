@@ -64,7 +64,8 @@ impl Leaf {
         match next {
             Some(next) if missing > 0 => self.move_up(slot, next, missing),
             Some(_) => {}
-            None => self.heap_end = self.heap_end.max(end as u32),
+            // What was removed after it leaves its room behind, which the slots may have grown into.
+            None => self.heap_end = end as u32,
         }
         let word = match content {
             Content::Inline(document) => {
@@ -179,7 +180,7 @@ impl Leaf {
             if end > self.directory_start() {
                 return false;
             }
-            self.heap_end = self.heap_end.max(end as u32);
+            self.heap_end = end as u32;
             return true;
         };
         if end <= next {
