@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use bindery_document::{Builder, Doc, DocBuf, Error, Result, Value, code};
+use bindery_document::{Builder, Doc, DocBuf, Error, Kind, Result, Value, code};
 use bindery_query::collation::Collation;
 use bindery_query::expression;
 use bindery_query::filter::{Filter, ParseContext};
@@ -263,7 +263,13 @@ impl CollectionOptions {
 
     /// Reads `clusteredIndex`, and what belongs to it.
     fn parse_clustered(&mut self, args: &Args<'_>) -> Result<()> {
-        self.clustered = args.given("clusteredIndex").map(|value| Clustered::parse(&value)).transpose()?;
+        let is_flag = |value: &Value<'_>| value.kind() == Kind::Boolean || value.kind().is_number();
+        let is_off = |value: &Value<'_>| is_flag(value) && !value.is_truthy();
+        self.clustered = args
+            .given("clusteredIndex")
+            .filter(|value| !is_off(value))
+            .map(|value| Clustered::parse(&value))
+            .transpose()?;
         let invalid = |why: &str| Err(Error::new(code::INVALID_OPTIONS, why));
         if self.clustered.is_some() && self.capped.is_some() {
             return Err(Error::new(6_127_800, "a clustered collection cannot be capped"));
@@ -281,7 +287,7 @@ impl CollectionOptions {
             Some(seconds) if seconds < 0 => {
                 return invalid("TTL index 'expireAfterSeconds' option cannot be less than 0");
             }
-            Some(seconds) if self.clustered.is_none() && seconds > i64::from(i32::MAX) => {
+            Some(seconds) if seconds > i64::from(i32::MAX) => {
                 return invalid("'expireAfterSeconds' must be within an acceptable range, try a lower number");
             }
             seconds => self.expire_after_seconds = seconds,
@@ -383,15 +389,18 @@ fn parse_inert(args: &Args<'_>) -> Result<[Option<DocBuf>; 2]> {
 pub(crate) fn check_storage_engine(engines: Doc<'_>) -> Result<()> {
     for engine in engines.iter() {
         let name = engine.key_str();
-        if !matches!(engine.value(), Value::Document(_)) {
+        let Value::Document(options) = engine.value() else {
             return Err(Error::new(code::BAD_VALUE, format!("'storageEngine.{name}' has to be an embedded document.")));
-        }
+        };
         // Scripts made for MongoDB name its engine; its options say nothing here.
         if !matches!(name, "wiredTiger" | "bindery") {
             return Err(Error::new(
                 code::INVALID_OPTIONS,
                 format!("{name} is not a registered storage engine for this server"),
             ));
+        }
+        if let Some(option) = options.iter().find(|option| option.key != b"configString") {
+            return Err(Error::new(code::INVALID_OPTIONS, format!("{name} has no option '{}'", option.key_str())));
         }
     }
     Ok(())

@@ -155,11 +155,13 @@ impl IndexSpec {
                 }
                 "wildcardProjection" => spec.wildcard_projection = Some(document(field, &value)?),
                 "storageEngine" => {
-                    let engine = document(field, &value)?;
-                    if engine.doc().is_empty() {
+                    let Value::Document(engine) = value else {
+                        return Err(cannot("'storageEngine' must be a document"));
+                    };
+                    if engine.is_empty() {
                         return Err(cannot("an empty 'storageEngine' is not allowed"));
                     }
-                    check_storage_engine(engine.doc())?;
+                    check_storage_engine(engine)?;
                 }
                 "ns" | "dropDups" => {}
                 "clustered" => spec.clustered = flag(field, &value)?,
@@ -178,7 +180,10 @@ impl IndexSpec {
             }
         }
         if !has_key {
-            return Err(missing("key"));
+            return Err(match spec.wildcard_projection {
+                Some(_) => Error::new(code::BAD_VALUE, "a 'wildcardProjection' needs the key of a wildcard index"),
+                None => missing("key"),
+            });
         }
         if !has_name {
             return Err(missing("name"));

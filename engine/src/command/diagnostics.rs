@@ -27,7 +27,7 @@ fn collection_name<'a>(request: &Request<'a>) -> Result<&'a str> {
 }
 
 pub(super) fn coll_stats(request: &Request<'_>, _cx: &mut Cx<'_>) -> Result<Builder> {
-    let args = Args::of_command("collStats", request.command, &["scale", "verbose"])?;
+    let args = Args { name: "collStats", doc: request.command };
     let name = collection_name(request)?;
     let scale = scale(&args)?;
     let mut reply = Builder::new();
@@ -108,7 +108,7 @@ pub(crate) fn show_tree(reply: &mut Builder, name: &str, stats: &TreeStats) {
 }
 
 pub(super) fn db_stats(request: &Request<'_>, _cx: &mut Cx<'_>) -> Result<Builder> {
-    let args = Args::of_command("dbStats", request.command, &["scale", "freeStorage"])?;
+    let args = Args { name: "dbStats", doc: request.command };
     let scale = scale(&args)? as f64;
     let (mut collections, mut views, mut objects, mut indexes) = (0u64, 0u64, 0u64, 0u64);
     let (mut data, mut storage, mut index_bytes) = (0u64, 0u64, 0u64);
@@ -167,12 +167,6 @@ fn scale(args: &Args<'_>) -> Result<u64> {
 
 /// Walks all pages and entries, and compares them with the statistics, and the indexes with the documents.
 pub(super) fn validate(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
-    let args = Args::of_command(
-        "validate",
-        request.command,
-        &["full", "repair", "metadata", "checkBSONConformance", "background"],
-    )?;
-    args.loose_flag("full")?;
     let name = collection_name(request)?;
     let collection = match request.target(name) {
         Target::View(_) => return Err(not_on_a_view(&request.namespace(name))),

@@ -23,6 +23,7 @@ pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
     let name = args.required_string("collection")?;
     namespace::check_collection(request.database, name)?;
     let batch_size = args.count("batchSize")?.filter(|&n| n > 0).unwrap_or(u64::MAX);
+    args.integer("maxTimeMS")?;
     let max_time_ms = find::max_time_ms(&args)?;
     let wanted = request.namespace(name);
     let mut cursor = request.server.cursors.take(id, &wanted)?;
@@ -61,6 +62,7 @@ pub(super) fn kill(request: &Request<'_>, _cx: &mut Cx<'_>) -> Result<Builder> {
     for element in args.required_array("cursors")?.iter() {
         match element.value() {
             Value::Int64(id) => ids.push(id),
+            Value::Null | Value::Undefined => {}
             _ => return Err(args.mismatch("cursors", element.kind, "long")),
         }
     }

@@ -22,18 +22,7 @@ pub(super) fn create(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> 
     let name = request.collection_name()?;
     let ignore_unknown = args.loose_flag("ignoreUnknownIndexOptions")?.unwrap_or(false);
     let list = args.required_array("indexes")?;
-    if list.is_empty() {
-        return Err(Error::new(code::BAD_VALUE, "Must specify at least one index to create"));
-    }
-    if let Some(quorum) = args.given("commitQuorum") {
-        if to_integer(&quorum).is_none() && quorum.as_str().is_none() {
-            return Err(args.mismatch("commitQuorum", quorum.kind(), "long"));
-        }
-        return Err(Error::new(
-            code::BAD_VALUE,
-            "commitQuorum is supported only for two phase index builds with commit quorum",
-        ));
-    }
+    let has_quorum = check_quorum(&args)?;
     let target = request.target(name);
     if let Target::Layout(layout) = &target
         && layout.series.is_some()
@@ -41,11 +30,15 @@ pub(super) fn create(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> 
         layout::series::check_specs(list)?;
     }
     let mut specs = Vec::new();
-    for element in list.iter() {
-        let Value::Document(spec) = element.value() else {
-            return Err(args.mismatch("indexes", element.kind, "object"));
-        };
+    for spec in args.required_documents("indexes")? {
         specs.push(IndexSpec::parse(spec, ignore_unknown)?);
+    }
+    if specs.is_empty() {
+        return Err(Error::new(code::BAD_VALUE, "Must specify at least one index to create"));
+    }
+    if has_quorum {
+        namespace::check_writable(request.database, name)?;
+        return Err(Error::new(code::BAD_VALUE, "commitQuorum is for replica sets, of which there are none"));
     }
     if let Target::View(_) = target {
         return Err(not_on_a_view(&request.namespace(name)));
@@ -120,6 +113,24 @@ pub(super) fn create(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> 
         reply.append("createdCollectionAutomatically", created);
     }
     Ok(reply)
+}
+
+/// Whether a quorum is given, which only replica sets have a use for.
+///
+/// # Errors
+/// 14 for another type, 9 for one that cannot be.
+fn check_quorum(args: &Args<'_>) -> Result<bool> {
+    const MOST: i64 = 50;
+    let Some(quorum) = args.given("commitQuorum") else { return Ok(false) };
+    let is_possible = match (&quorum, to_integer(&quorum)) {
+        (Value::String(name), _) => !name.as_bytes().is_empty(),
+        (_, Some(n)) => (0..=MOST).contains(&n),
+        _ => return Err(args.mismatch("commitQuorum", quorum.kind(), "long")),
+    };
+    if !is_possible {
+        return Err(Error::new(code::FAILED_TO_PARSE, format!("commitQuorum is a name or a number from 0 to {MOST}")));
+    }
+    Ok(true)
 }
 
 /// What depends on the collection.

@@ -37,6 +37,11 @@ const MAX_GENERATED: usize = 500_000;
 /// More documents than that.
 const TOO_MANY_GENERATED: i32 = 5_897_900;
 
+/// MongoDB's code for a null in place of an array.
+const NO_ARRAY: i32 = 10_065;
+/// MongoDB's code for a step that leads out of all dates.
+const STEP_TOO_LONG: i32 = 5_976_500;
+
 fn fail<T>(code: i32, message: &str) -> Result<T> {
     Err(Error::new(code, format!("$densify: {message}")))
 }
@@ -44,7 +49,7 @@ fn fail<T>(code: i32, message: &str) -> Result<T> {
 /// Parses the stage.
 ///
 /// # Errors
-/// 9, 14, 40414, 40415, 57334xx, 5876900, 59468xx and 6586400 for malformed fields; those of paths.
+/// 9, 14, 10065, 40414, 40415, 57334xx, 5876900, 59468xx and 6586400 for malformed fields; those of paths.
 pub(super) fn parse(argument: Value<'_>) -> Result<Densify> {
     let Value::Document(spec) = argument else {
         return fail(code::FAILED_TO_PARSE, "takes a document");
@@ -52,11 +57,18 @@ pub(super) fn parse(argument: Value<'_>) -> Result<Densify> {
     let (mut field, mut partition_by, mut range) = (None, Vec::new(), None);
     for element in spec {
         match (element.key, element.value()) {
+            // A null is passed over, except in place of an array.
+            (b"field" | b"range", Value::Null | Value::Undefined) => {}
+            (b"partitionByFields", Value::Null | Value::Undefined) => {
+                return fail(NO_ARRAY, "'partitionByFields' must be an array");
+            }
             (b"field", Value::String(path)) => field = Some(split_path(path.as_str())?),
             (b"partitionByFields", Value::Array(paths)) => {
                 for path in paths {
-                    let Value::String(path) = path.value() else {
-                        return fail(code::TYPE_MISMATCH, "'partitionByFields' must be strings");
+                    let path = match path.value() {
+                        Value::String(path) => path,
+                        Value::Null | Value::Undefined => continue,
+                        _ => return fail(code::TYPE_MISMATCH, "'partitionByFields' must be strings"),
                     };
                     partition_by.push(split_path(path.as_str())?);
                 }
@@ -79,6 +91,7 @@ fn parse_range(range: Doc<'_>, has_partitions: bool) -> Result<(OwnedValue, Opti
     let (mut step, mut unit, mut bounds) = (None, None, None);
     for element in range {
         match (element.key, element.value()) {
+            (b"step" | b"unit", Value::Null | Value::Undefined) => {}
             (b"step", value) if value.kind().is_number() => step = Some(OwnedValue::new(value)),
             (b"unit", Value::String(name)) => match Unit::parse(name.as_str()) {
                 Some(parsed) => unit = Some(parsed),
@@ -121,32 +134,21 @@ fn parse_range(range: Doc<'_>, has_partitions: bool) -> Result<(OwnedValue, Opti
 }
 
 fn check_bounds(low: &Value<'_>, high: &Value<'_>, step: &Value<'_>, unit: Option<Unit>) -> Result<()> {
-    match (low, high) {
-        (Value::DateTime(_), Value::DateTime(_)) => {
-            if unit.is_none() {
-                return fail(5_733_410, "bounds of dates need a unit");
-            }
-        }
-        (a, b) if a.kind().is_number() && b.kind().is_number() => {
-            if unit.is_some() {
-                return fail(5_733_409, "bounds of numbers take no unit");
-            }
-            if a.kind() != b.kind() || a.kind() != step.kind() {
-                return fail(5_876_900, "bounds and step must be of one type");
-            }
-        }
-        (a, b) => {
-            let is_bound = |value: &Value<'_>| value.kind().is_number() || matches!(value, Value::DateTime(_));
-            if is_bound(a) && is_bound(b) {
-                return fail(5_733_406, "bounds must be two numbers or two dates");
-            }
-            return fail(5_946_800, "bounds must be numbers or dates");
-        }
-    }
     if bindery_document::order::compare(low, high) == Ordering::Greater {
         return fail(5_733_402, "bounds must ascend");
     }
-    Ok(())
+    match low {
+        Value::DateTime(_) if !matches!(high, Value::DateTime(_)) => fail(5_733_405, "bounds must both be dates"),
+        Value::DateTime(_) if unit.is_none() => fail(5_733_410, "bounds of dates need a unit"),
+        Value::DateTime(_) => Ok(()),
+        _ if !low.kind().is_number() => fail(5_946_800, "bounds must be numbers or dates"),
+        _ if unit.is_some() => fail(5_733_409, "bounds of numbers take no unit"),
+        _ if !high.kind().is_number() => fail(5_733_406, "bounds must both be numbers"),
+        _ if low.kind() != high.kind() || low.kind() != step.kind() => {
+            fail(5_876_900, "bounds and step must be of one type")
+        }
+        _ => Ok(()),
+    }
 }
 
 /// A document with what it is sorted by.
@@ -217,6 +219,7 @@ impl Densify {
         };
         match stepped {
             Some(value) => Ok(OwnedValue::new(value)),
+            None if self.unit.is_some() => fail(STEP_TOO_LONG, "a step leads out of all dates"),
             None => fail(code::OVERFLOW, "a value is out of range"),
         }
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use bindery_document::{Builder, Doc, DocBuf, Error, Result, Value, code, doc};
+use bindery_document::{Builder, Doc, DocBuf, Error, Kind, Result, Value, code, doc};
 
 use super::parse::{self, Place};
 use super::{Environment, Pipeline, Stream};
@@ -20,7 +20,8 @@ pub struct Facet {
 /// Parses the stage.
 ///
 /// # Errors
-/// 40169 for what is no document or an empty one, 40170 for a pipeline that is no array, 40600 for stages that a
+/// 40169 for what is no document or an empty one, 40170 for a pipeline that is no array, 40171 for a stage that is no
+/// document, 40600 for stages that a
 /// facet must not have, 15998, 16410 and 16412 for malformed names; those of stages.
 pub(super) fn parse(argument: Value<'_>, context: &mut ParseContext) -> Result<Facet> {
     let spec = match argument {
@@ -37,6 +38,10 @@ pub(super) fn parse(argument: Value<'_>, context: &mut ParseContext) -> Result<F
         let Value::Array(stages) = element.value() else {
             return Err(Error::new(40170, format!("the facet '{name}' must be an array of stages")));
         };
+        if let Some(stage) = stages.iter().find(|stage| stage.kind != Kind::Document) {
+            let message = format!("a stage of the facet '{name}' must be a document, not {}", stage.kind.alias());
+            return Err(Error::new(40171, message));
+        }
         let mut inner = ParseContext {
             collation: context.collation.clone(),
             expressions: context.expressions.clone(),

@@ -7,6 +7,9 @@ use bindery_document::{Builder, Doc, Error, Result, Value, code};
 use super::{Stage, project, set_window_fields};
 use crate::filter::ParseContext;
 
+/// MongoDB's code for a null in place of an array.
+const NO_ARRAY: i32 = 10_065;
+
 fn fail<T>(code: i32, message: &str) -> Result<T> {
     Err(Error::new(code, format!("$fill: {message}")))
 }
@@ -14,7 +17,7 @@ fn fail<T>(code: i32, message: &str) -> Result<T> {
 /// Parses the stage.
 ///
 /// # Errors
-/// 9, 14, 40415, 6050201 to 6050203 for malformed fields, 605001 for a linear fill without an order; those of the
+/// 9, 14, 10065, 40415, 6050200 to 6050203 for malformed fields, 605001 for a linear fill without an order; those of the
 /// stages that it becomes.
 pub(super) fn parse(argument: Value<'_>, context: &mut ParseContext) -> Result<Vec<Stage>> {
     let Value::Document(spec) = argument else {
@@ -23,7 +26,12 @@ pub(super) fn parse(argument: Value<'_>, context: &mut ParseContext) -> Result<V
     let (mut partition_by, mut partition_fields, mut sort_by, mut output) = (None, None, None, None);
     for element in spec {
         match (element.key, element.value()) {
-            (b"partitionBy", value @ (Value::String(_) | Value::Document(_))) => partition_by = Some(value),
+            // A null is passed over, except in place of an array.
+            (b"partitionBy" | b"sortBy" | b"output", Value::Null | Value::Undefined) => {}
+            (b"partitionByFields", Value::Null | Value::Undefined) => {
+                return fail(NO_ARRAY, "'partitionByFields' must be an array");
+            }
+            (b"partitionBy", value @ Value::Document(_)) => partition_by = Some(value),
             (b"partitionByFields", Value::Array(fields)) => partition_fields = Some(fields),
             (b"sortBy", Value::Document(by)) => sort_by = Some(by),
             (b"output", Value::Document(fields)) => output = Some(fields),
@@ -72,12 +80,13 @@ fn read_output(output: Doc<'_>) -> Result<(Named<'_, &'static str>, Named<'_, Va
     let (mut methods, mut values) = (Vec::new(), Vec::new());
     for element in output {
         let Value::Document(field) = element.value() else {
-            return fail(code::TYPE_MISMATCH, &format!("'output.{}' must be a document", element.key_str()));
+            return fail(6_050_200, &format!("'output.{}' must be a document", element.key_str()));
         };
         let (mut method, mut value) = (None, None);
         for part in field {
             match (part.key, part.value()) {
                 (b"method", Value::String(name)) => method = Some(name.as_str()),
+                (b"method", Value::Null | Value::Undefined) => {}
                 (b"method", _) => return fail(code::TYPE_MISMATCH, "a method must be a string"),
                 (b"value", given) => value = Some(given),
                 _ => return fail(40415, &format!("unknown field '{}'", part.key_str())),
@@ -108,8 +117,10 @@ fn window_spec(
     if let Some(fields) = partition_fields {
         let open = builder.open_document("partitionBy");
         for field in fields {
-            let Value::String(name) = field.value() else {
-                return fail(code::TYPE_MISMATCH, "'partitionByFields' must be strings");
+            let name = match field.value() {
+                Value::String(name) => name,
+                Value::Null | Value::Undefined => continue,
+                _ => return fail(code::TYPE_MISMATCH, "'partitionByFields' must be strings"),
             };
             builder.append(name.as_bytes(), Value::from(format!("${}", name.as_str()).as_str()));
         }

@@ -40,13 +40,16 @@ pub(super) fn parse(argument: Value<'_>, context: &mut ParseContext) -> Result<G
     };
     let (mut from, mut start_with, mut connect_from, mut connect_to) = (None, None, None, None);
     let (mut target, mut depth_field, mut max_depth, mut restriction) = (None, None, None, None);
+    if !spec.iter().any(|element| element.key == b"from") {
+        return fail(code::FAILED_TO_PARSE, "needs 'from'".to_owned());
+    }
     for element in spec {
         let name = element.key_str();
         let text = || match element.value() {
             Value::String(text) => Ok(text.as_str()),
             other => {
-                let message = format!("$graphLookup: '{name}' must be a string, not {}", other.kind().alias());
-                Err(Error::new(40103, message))
+                let code = if matches!(other, Value::Document(_)) { 13111 } else { 40103 };
+                Err(Error::new(code, format!("$graphLookup: '{name}' must be a string, not {}", other.kind().alias())))
             }
         };
         match element.key {
@@ -60,8 +63,10 @@ pub(super) fn parse(argument: Value<'_>, context: &mut ParseContext) -> Result<G
                 }
                 match value.as_exact_i64() {
                     Some(depth) if depth >= 0 => max_depth = Some(depth),
-                    Some(_) => return fail(40101, "'maxDepth' must not be negative".to_owned()),
-                    None => return fail(40102, "'maxDepth' must be an integer".to_owned()),
+                    _ if value.as_f64().is_some_and(|depth| depth < 0.0) => {
+                        return fail(40101, "'maxDepth' must not be negative".to_owned());
+                    }
+                    _ => return fail(40102, "'maxDepth' must be an integer".to_owned()),
                 }
             }
             b"restrictSearchWithMatch" => match element.value() {
@@ -74,10 +79,13 @@ pub(super) fn parse(argument: Value<'_>, context: &mut ParseContext) -> Result<G
                     from = Some(text.as_str());
                 }
                 other => {
-                    let message = format!("'from' must be a string, not {}", other.kind().alias());
-                    return fail(code::FAILED_TO_PARSE, message);
+                    let code = no_name(&other);
+                    return fail(code, format!("'from' must be a string, not {}", other.kind().alias()));
                 }
             },
+            b"connectFromField" | b"connectToField" | b"as" if element.value().as_str() == Some("") => {
+                return fail(40105, format!("'{name}' must not be empty"));
+            }
             b"connectFromField" => match element.value() {
                 Value::String(text) => connect_from = Some(split_path(text.as_str())?),
                 other => {
@@ -117,6 +125,17 @@ pub(super) fn parse(argument: Value<'_>, context: &mut ParseContext) -> Result<G
         collation: context.collation.clone(),
     })
 }
+
+/// The code for what is no name of a collection: the fields of a document are looked at first.
+pub(super) fn no_name(value: &Value<'_>) -> i32 {
+    match value {
+        Value::Document(doc) if doc.iter().any(|field| !matches!(field.key, b"db" | b"coll")) => UNKNOWN_FIELD,
+        _ => code::FAILED_TO_PARSE,
+    }
+}
+
+/// MongoDB's code for a field that it does not know.
+const UNKNOWN_FIELD: i32 = 40415;
 
 impl GraphLookup {
     pub(super) fn fold(&mut self) -> Result<()> {

@@ -76,6 +76,10 @@ pub(super) fn parse(argument: Value<'_>, context: &mut ParseContext) -> Result<L
             _ => return malformed(&format!("does not know the field '{}'", element.key_str())),
         };
         let Value::String(text) = element.value() else {
+            if element.key == b"from" {
+                let code = super::graph_lookup::no_name(&element.value());
+                return Err(Error::new(code, "$lookup needs a string as 'from'"));
+            }
             return malformed(&format!("needs a string as '{}'", element.key_str()));
         };
         *place = Some(text.as_str());

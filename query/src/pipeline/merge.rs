@@ -84,9 +84,11 @@ pub(super) fn parse(argument: Value<'_>, context: &mut ParseContext) -> Result<M
             b"on" => on = Some(parse_on(value)?),
             b"let" => match value {
                 Value::Document(doc) => variables = Some(doc),
+                Value::Null | Value::Undefined => {}
                 _ => return fail(code::TYPE_MISMATCH, "'let' must be a document"),
             },
             b"whenMatched" => when_matched = parse_when_matched(value)?,
+            b"whenNotMatched" if matches!(value, Value::Null | Value::Undefined) => {}
             b"whenNotMatched" => when_not_matched = parse_when_not_matched(value)?,
             _ => return fail(40415, &format!("unknown field '{}'", element.key_str())),
         }
@@ -122,6 +124,9 @@ fn parse_target(value: Value<'_>, empty_code: i32) -> Result<(Option<Box<str>>, 
                     b"coll" => &mut collection,
                     _ => return fail(40415, &format!("unknown field 'into.{}'", element.key_str())),
                 };
+                if matches!(element.value(), Value::Null | Value::Undefined) {
+                    continue;
+                }
                 let Some(name) = element.value().as_str() else {
                     return fail(code::TYPE_MISMATCH, &format!("'into.{}' must be a string", element.key_str()));
                 };

@@ -150,7 +150,10 @@ fn parse_stage(stage: Element<'_>, context: &mut ParseContext, place: Place, sta
         b"$sample" => Stage::Sample(sample::parse(argument)?),
         b"$redact" => Stage::Redact(Arc::new(redact::parse(argument, context)?)),
         b"$documents" => Stage::Documents(Arc::new(documents::parse(argument, context)?)),
-        b"$indexStats" => Stage::IndexStats,
+        b"$indexStats" => match argument {
+            Value::Document(spec) if spec.is_empty() => Stage::IndexStats,
+            _ => return Err(Error::new(28803, "$indexStats takes an empty document")),
+        },
         b"$collStats" => match argument {
             Value::Document(spec) => Stage::CollStats(Arc::new(spec.into())),
             _ => return Err(Error::new(5_447_000, "$collStats takes a document")),

@@ -37,6 +37,10 @@ pub(super) fn parse(argument: Value<'_>, context: &mut ParseContext) -> Result<U
                 match (element.key, element.value()) {
                     (b"coll", Value::String(name)) => collection = Some(name.as_str()),
                     (b"pipeline", Value::Array(array)) => stages = array,
+                    (b"coll", Value::Null | Value::Undefined) => {}
+                    (b"pipeline", Value::Null | Value::Undefined) => {
+                        return Err(Error::new(10_065, "$unionWith's pipeline must be an array"));
+                    }
                     (b"coll" | b"pipeline", other) => {
                         let message =
                             format!("$unionWith's {} must not be {}", element.key_str(), other.kind().alias());

@@ -46,14 +46,12 @@ pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
         Some("executionStats") => Verbosity::ExecutionStats,
         Some(_) => {
             return Err(Error::new(
-                code::FAILED_TO_PARSE,
+                code::BAD_VALUE,
                 "verbosity string must be one of {'queryPlanner', 'executionStats', 'allPlansExecution'}",
             ));
         }
     };
-    let Some(Value::Document(command)) = request.command.first().map(|e| e.value()) else {
-        return Err(Error::new(code::TYPE_MISMATCH, "explain needs the command to explain"));
-    };
+    let command = args.required_document("explain")?;
     explain(&Request { command, ..*request }, verbosity, cx)
 }
 
@@ -69,7 +67,15 @@ pub(super) fn explain(request: &Request<'_>, verbosity: Verbosity, cx: &mut Cx<'
         return pipeline::explain(request, verbosity, cx);
     }
     let subject = Subject::of(name, request)?;
-    let collection = request.collection_name()?;
+    let collection = match name {
+        "find" | "count" | "distinct"
+            if !request.command.first().is_some_and(|e| matches!(e.value(), Value::String(_) | Value::Symbol(_))) =>
+        {
+            return Err(Error::new(code::INVALID_NAMESPACE, "collection name has invalid type"));
+        }
+        "findAndModify" | "findandmodify" => request.writable_name()?,
+        _ => request.collection_name()?,
+    };
     let scope = request.server.scope();
     let mut asked = None;
     let (state, mut query) = match request.target(collection) {

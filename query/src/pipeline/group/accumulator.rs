@@ -97,12 +97,6 @@ pub(crate) fn find(name: &str) -> Option<AccumulatorKind> {
 
 /// Parses a field of `$group`: `name: {$accumulator: argument}`.
 pub(crate) fn parse_field(name: &str, value: Value<'_>, context: &mut ParseContext) -> Result<Accumulator> {
-    if name.contains('.') {
-        return Err(Error::new(40235, format!("the field name '{name}' must not hold dots")));
-    }
-    if name.starts_with('$') {
-        return Err(Error::new(40236, format!("the field name '{name}' must not start with a dollar")));
-    }
     let Value::Document(doc) = value else {
         return Err(Error::new(40234, format!("the field '{name}' must be an accumulator in a document")));
     };
@@ -111,6 +105,12 @@ pub(crate) fn parse_field(name: &str, value: Value<'_>, context: &mut ParseConte
     };
     if first.key.first() != Some(&b'$') {
         return Err(Error::new(40234, format!("the field '{name}' must be an accumulator in a document")));
+    }
+    if name.contains('.') {
+        return Err(Error::new(40235, format!("the field name '{name}' must not hold dots")));
+    }
+    if name.starts_with('$') {
+        return Err(Error::new(40236, format!("the field name '{name}' must not start with a dollar")));
     }
     if doc.count() > 1 {
         return Err(Error::new(40238, format!("the field '{name}' must have one accumulator")));
@@ -201,7 +201,8 @@ fn parse_in_order(
             }
             b"output" => output = Some(Expression::parse_unfolded(element.value(), &mut context.expressions)?),
             b"sortBy" => {
-                let Value::Document(by) = element.value() else {
+                // An array is a document whose names are numbers.
+                let (Value::Document(by) | Value::Array(by)) = element.value() else {
                     return Err(Error::new(10065, format!("{name}'s sortBy must be a document")));
                 };
                 order = Some(OrderBy::parse(by, context.collation.as_ref())?);

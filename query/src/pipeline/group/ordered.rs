@@ -4,7 +4,7 @@
 //! sorted by its positions. That is what MongoDB does, and it shows: an array is compared as a whole, two
 //! arrays in one key are refused as parallel, and a field whose name is one of the positions is ambiguous.
 
-use bindery_document::{Builder, Doc, Error, OwnedValue, Result, Value, code};
+use bindery_document::{Builder, Doc, OwnedValue, Result, Value};
 use bindery_index::keygen::Keys;
 
 use crate::collation::Collation;
@@ -34,7 +34,10 @@ const VALUES: &str = "v";
 impl OrderBy {
     pub(crate) fn parse(spec: Doc<'_>, collation: Option<&Collation>) -> Result<OrderBy> {
         if spec.is_empty() {
-            return Err(Error::new(code::BAD_VALUE, "sortBy needs at least one field"));
+            // Nothing comes before anything else.
+            let mut none = Builder::new();
+            none.append(VALUES, 1);
+            return Ok(OrderBy { paths: Box::default(), by_position: Sort::parse(none.finish().doc(), collation)? });
         }
         let sort = Sort::parse(spec, collation)?;
         let mut positions = Builder::new();

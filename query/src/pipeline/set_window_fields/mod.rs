@@ -61,6 +61,7 @@ pub(super) fn parse(argument: Value<'_>, context: &mut ParseContext) -> Result<S
             (b"partitionBy", value) => {
                 partition_by = Some(Expression::parse_unfolded(value, &mut context.expressions)?);
             }
+            (b"sortBy" | b"output", Value::Null | Value::Undefined) => {}
             (b"sortBy", Value::Document(by)) => order = Some(by),
             (b"output", Value::Document(fields)) => output = Some(fields),
             (b"sortBy" | b"output", other) => {
