@@ -42,6 +42,9 @@ fn differential_arguments() {
     let (mut compared, mut differing) = (0, 0);
     for line in include_str!("arguments.jsonl").lines().filter(|line| line.contains(&only)) {
         let command = Document::try_from(&*read_document(line).expect("a command")).expect("a command");
+        // Cursors that the lines before have left open are nobody's business.
+        ours = bindery::Database::new();
+        set_up(&mut theirs, &mut ours);
         let mut paths = vec![Vec::new()];
         collect_paths(&command, &mut Vec::new(), &mut paths);
         for path in &paths {
@@ -62,7 +65,7 @@ fn differential_arguments() {
                         Changes::Collections => set_up(&mut theirs, &mut ours),
                     }
                 }
-                if expected != answered {
+                if expected != answered && !is_beyond_codes(answers.each_ref()) {
                     let pair = (*expected, *answered);
                     match found.iter_mut().find(|(known, _)| *known == pair) {
                         Some((_, labels)) => labels.push(label),
@@ -84,6 +87,13 @@ fn differential_arguments() {
     theirs.run(DATABASE, &raw(&doc! { "dropDatabase": 1 }));
     say(&format!("differential arguments: {compared} compared, {differing} differ\n"));
     assert_eq!(differing, 0, "codes that differ from MongoDB's");
+}
+
+/// Whether the codes say nothing: MongoDB failed without one, or found that a millisecond has passed.
+fn is_beyond_codes([(expected, theirs), (answered, _)]: [&(i32, RawDocumentBuf); 2]) -> bool {
+    const MAX_TIME_MS_EXPIRED: i32 = 50;
+    let without_code = *expected == 0 && number(theirs, "ok") == Some(0) && *answered != 0;
+    without_code || *expected == MAX_TIME_MS_EXPIRED
 }
 
 /// A value for every type, and those at the edges of what numbers and names may be.
