@@ -297,7 +297,11 @@ impl Around {
         }
         match rest.wants() {
             // Of an order nothing is left in a number; but what groups are made of is read in order.
-            Wanted::Number if question.sort.is_none() || matches!(rest.stages().first(), Some(Stage::Count(_))) => {
+            Wanted::Number
+                if question.sort.is_none()
+                    || matches!(rest.stages().first(), Some(Stage::Count(_)))
+                        && !sort_may_fail(question.sort, question.collation(Some(state))?.is_some()) =>
+            {
                 return plan(&Question { sort: None, ..*question }, Purpose::Count);
             }
             Wanted::Fields(paths) if state.indexes.iter().any(|index| holds_all(index, &paths)) => {
@@ -397,7 +401,9 @@ impl Around {
                     Box::new(Documents::new(groups))
                 } else if pushed.limit == Some(0) {
                     Box::new(Documents::default())
-                } else if let Some(count) = compiled.take_leading_count() {
+                } else if !sort_may_fail(question.sort, compiled.collation().is_some())
+                    && let Some(count) = compiled.take_leading_count()
+                {
                     // Only how many there are is asked, which the trees may know.
                     question.sort = None;
                     let n = recorded(self.deadline, &self.trace, |cx| match &source {
@@ -520,6 +526,15 @@ impl<'a> Pushed<'a> {
             }
         }
     }
+}
+
+/// Whether a sort may refuse a document: for arrays on the way to two of its paths, for a name that is a position
+/// as well, for a symbol under a collation. Then it is carried out even where nothing is left of its order.
+fn sort_may_fail(sort: Option<Doc<'_>>, is_collated: bool) -> bool {
+    let mut paths = sort.into_iter().flatten().map(|field| field.key_str()).filter(|path| *path != "_id");
+    let first = paths.next();
+    let has_position = |path: &str| path.split('.').any(|name| name.bytes().all(|b| b.is_ascii_digit()));
+    first.is_some_and(|first| is_collated || has_position(first) || paths.next().is_some())
 }
 
 /// Whether a sort is by fields only, and not by what is known of a document besides them.

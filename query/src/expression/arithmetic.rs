@@ -1,6 +1,6 @@
 //! `$add`, `$subtract`, `$multiply`, `$divide`, `$mod`, `$abs`, powers, roots and logarithms.
 
-use bindery_document::{Decimal, Result, Value, code};
+use bindery_document::{Decimal, Error, Result, Value, code};
 
 use super::decimal::arithmetic::{self as decimal, Rounding};
 use super::decimal::elementary::{self, Elementary};
@@ -9,7 +9,7 @@ use super::decimal::text::to_i64;
 use super::number::{Number, Width, integer_result};
 use super::registry::{Arity, Entry, Folding};
 use super::summation::Summation;
-use super::{Node, Scope, Val, fail, type_name};
+use super::{Node, Scope, Val, fail, nulls_first, type_name};
 
 pub(super) const OPERATORS: &[Entry] = &[
     Entry::variadic("$add", Arity::Any, add).folding(Folding::Commutative),
@@ -31,13 +31,16 @@ pub(super) const OPERATORS: &[Entry] = &[
 fn add<'a>(scope: &Scope<'a>, operands: &'a [Node]) -> Result<Val<'a>> {
     let mut sum = Summation::default();
     let mut has_date = false;
-    for operand in operands {
+    let mut rest = operands;
+    while let [operand, others @ ..] = rest {
+        rest = others;
         let value = operand.evaluate(scope)?;
         match value.get() {
-            None | Some(Value::Null | Value::Undefined) => return Ok(Val::NULL),
+            None | Some(Value::Null | Value::Undefined) => return nulls_first::null(scope, rest),
             Some(Value::DateTime(ms)) => {
                 if has_date {
-                    return fail(16612, "only one date is allowed in $add");
+                    let error = Error::new(16612, "only one date is allowed in $add");
+                    return nulls_first::wrong_type(scope, rest, error);
                 }
                 has_date = true;
                 sum.add_long(ms);
@@ -45,14 +48,14 @@ fn add<'a>(scope: &Scope<'a>, operands: &'a [Node]) -> Result<Val<'a>> {
             Some(other) if sum.add_value(&other) => {}
             Some(other) => {
                 let message = format!("$add takes numbers and dates, not {}", other.kind().alias());
-                return fail(16554, message);
+                return nulls_first::wrong_type(scope, rest, Error::new(16554, message));
             }
         }
     }
     if !has_date {
         return Ok(Val::from(sum.total()));
     }
-    let ms = if sum.width() == Width::Decimal { to_i64(sum.to_decimal(), Rounding::HalfEven) } else { sum.long() };
+    let ms = if sum.width() == Width::Decimal { Some(wrapped_long(sum.to_decimal())) } else { sum.long() };
     match ms {
         Some(ms) => Ok(Val::Value(Value::DateTime(ms))),
         None => fail(code::OVERFLOW, "date overflow in $add"),
@@ -69,14 +72,16 @@ pub(crate) fn add_numbers(a: Number, b: Number) -> Number {
 /// `$multiply`: a product of integers that outgrows a long goes on as a double.
 fn multiply<'a>(scope: &Scope<'a>, operands: &'a [Node]) -> Result<Val<'a>> {
     let mut product = Number::Int(1);
-    for operand in operands {
+    let mut rest = operands;
+    while let [operand, others @ ..] = rest {
+        rest = others;
         let value = operand.evaluate(scope)?;
         if value.is_nullish() {
-            return Ok(Val::NULL);
+            return nulls_first::null(scope, rest);
         }
         let Some(factor) = value.get().and_then(|v| Number::of(&v)) else {
             let message = format!("$multiply takes numbers, not {}", type_name(&value));
-            return fail(code::TYPE_MISMATCH, message);
+            return nulls_first::wrong_type(scope, rest, Error::new(code::TYPE_MISMATCH, message));
         };
         product = multiply_numbers(product, factor);
     }
@@ -127,8 +132,12 @@ pub(crate) fn subtract_numbers(x: Number, y: Number) -> Number {
     }
 }
 
-fn subtract_from_date<'a>(ms: i64, number: Number) -> Result<Val<'a>> {
-    let Some(amount) = to_long(number) else {
+pub(crate) fn subtract_from_date<'a>(ms: i64, number: Number) -> Result<Val<'a>> {
+    let amount = match number {
+        Number::Decimal(d) => Some(wrapped_long(d)),
+        other => to_long(other),
+    };
+    let Some(amount) = amount else {
         return fail(31109, "cannot coerce the number to a long: out of range");
     };
     if amount == i64::MIN {
@@ -138,6 +147,12 @@ fn subtract_from_date<'a>(ms: i64, number: Number) -> Result<Val<'a>> {
         Some(ms) => Ok(Val::Value(Value::DateTime(ms))),
         None => fail(code::OVERFLOW, "date overflow in $subtract"),
     }
+}
+
+/// A decimal as a number of milliseconds. What is out of range, and NaN, becomes the least long: MongoDB takes what its
+/// decimal library leaves behind, without looking at the library's flags.
+fn wrapped_long(d: Decimal) -> i64 {
+    to_i64(d, Rounding::HalfEven).unwrap_or(i64::MIN)
 }
 
 /// A number as a long: doubles are cut, decimals rounded half to even; `None` out of range and for NaN.

@@ -1,10 +1,10 @@
 //! Arrays: size, elements, parts, joining, searching, ranges.
 
-use bindery_document::{Builder, Doc, Kind, Result, Value};
+use bindery_document::{Builder, Doc, Error, Kind, Result, Value};
 
 use super::limits::check_value_bytes;
 use super::registry::{Arity, Entry, Folding};
-use super::{Node, Scope, Val, array_items, fail, type_name};
+use super::{Node, Scope, Val, array_items, fail, nulls_first, type_name};
 
 pub(super) const OPERATORS: &[Entry] = &[
     Entry::unary("$isArray", is_array),
@@ -84,13 +84,16 @@ fn end_of<'a>(name: &str, array: Val<'a>, index: i64) -> Result<Val<'a>> {
 fn concat_arrays<'a>(scope: &Scope<'a>, operands: &'a [Node]) -> Result<Val<'a>> {
     let mut builder = Builder::new();
     let mut length = 0;
-    for operand in operands {
+    let mut rest = operands;
+    while let [operand, others @ ..] = rest {
+        rest = others;
         let value = operand.evaluate(scope)?;
         if value.is_nullish() {
-            return Ok(Val::NULL);
+            return nulls_first::null(scope, rest);
         }
         let Some(items) = array_items(&value) else {
-            return fail(28664, format!("$concatArrays takes arrays, not {}", type_name(&value)));
+            let error = Error::new(28664, format!("$concatArrays takes arrays, not {}", type_name(&value)));
+            return nulls_first::wrong_type(scope, rest, error);
         };
         for item in items {
             builder.append_index(length, item.value());
@@ -222,6 +225,22 @@ fn range<'a>(scope: &Scope<'a>, operands: &'a [Node]) -> Result<Val<'a>> {
     };
     // Both are evaluated before the first is looked at, and the step after that.
     let (start, end) = (start.evaluate(scope)?, end.evaluate(scope)?);
+    if scope.nulls_first() {
+        // The other engine evaluates the step as well, and looks at all types before it looks at any value. What is
+        // missing, unlike null, makes the result null.
+        let step = rest.first().map(|step| step.evaluate(scope)).transpose()?;
+        for (value, code, what) in [
+            (Some(&start), 34443, "starting value"),
+            (Some(&end), 34445, "ending value"),
+            (step.as_ref(), 34447, "step"),
+        ] {
+            match value {
+                Some(value) if value.get().is_none() => return Ok(Val::NULL),
+                Some(value) => range_type(value, code, what)?,
+                None => {}
+            }
+        }
+    }
     let start = range_number(&start, 34443, 34444, "starting value")?;
     let end = range_number(&end, 34445, 34446, "ending value")?;
     let step = match rest.first() {
@@ -250,10 +269,15 @@ fn range<'a>(scope: &Scope<'a>, operands: &'a [Node]) -> Result<Val<'a>> {
 /// The most bytes that `$range` may give.
 const MEMORY_LIMIT: usize = 100 << 20;
 
-fn range_number(value: &Val<'_>, type_code: i32, value_code: i32, what: &str) -> Result<i32> {
-    if !value.get().is_some_and(|v| v.kind().is_number()) {
-        return fail(type_code, format!("$range's {what} must be a number, not {}", type_name(value)));
+fn range_type(value: &Val<'_>, code: i32, what: &str) -> Result<()> {
+    if value.get().is_some_and(|v| v.kind().is_number()) {
+        return Ok(());
     }
+    fail(code, format!("$range's {what} must be a number, not {}", type_name(value)))
+}
+
+fn range_number(value: &Val<'_>, type_code: i32, value_code: i32, what: &str) -> Result<i32> {
+    range_type(value, type_code, what)?;
     match value.get().and_then(|v| v.as_exact_i64()).and_then(|n| i32::try_from(n).ok()) {
         Some(n) => Ok(n),
         None => fail(value_code, format!("$range's {what} must be a 32-bit integer")),

@@ -36,6 +36,7 @@ mod fold;
 pub(crate) mod limits;
 mod literal;
 pub(crate) mod measure;
+mod nulls_first;
 pub(crate) mod number;
 pub(crate) mod object;
 mod parse;
@@ -298,7 +299,7 @@ fn append_items(items: &[Node], scope: &Scope<'_>, builder: &mut Builder) -> Res
 /// Arithmetic of single numbers, as the operators have it.
 pub(crate) mod number_arithmetic {
     pub(crate) use super::arithmetic::{
-        add_numbers as add, multiply_numbers as multiply, subtract_numbers as subtract,
+        add_numbers as add, multiply_numbers as multiply, subtract_from_date, subtract_numbers as subtract,
     };
 }
 

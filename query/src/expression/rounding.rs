@@ -116,6 +116,8 @@ fn round_double(x: f64, place: i32, mode: Rounding) -> f64 {
 fn round_integer(name: &str, n: i64, place: i32, mode: Rounding, width: Width) -> Result<Number> {
     let rounded = quantize(from_i128(i128::from(n)), -place, mode);
     match rounded.as_exact_i64() {
+        // MongoDB looks at the upper end only before it makes an int of it.
+        Some(n) if width == Width::Int && n < i64::from(i32::MIN) => Ok(Number::Int(n as i32)),
         Some(n) => Ok(integer_result(i128::from(n), width)),
         None => fail(51080, format!("{name}: the result does not fit a long")),
     }

@@ -16,6 +16,7 @@ pub struct Scope<'a> {
     parameters: &'a [Option<OwnedValue>],
     strings: Option<&'a StringOrder>,
     record_id: Option<i64>,
+    nulls_first: bool,
 }
 
 /// The variables that one operator binds (`$let`, `$map`, ...), innermost first.
@@ -29,7 +30,7 @@ impl<'a> Scope<'a> {
     /// A scope with this document as `$$ROOT`, no parameters and the binary order of strings.
     #[inline]
     pub fn new(root: Doc<'a>) -> Scope<'a> {
-        Scope { root, found: None, frame: None, parameters: &[], strings: None, record_id: None }
+        Scope { root, found: None, frame: None, parameters: &[], strings: None, record_id: None, nulls_first: false }
     }
 
     /// The values of the parameters, in the order in which the
@@ -49,6 +50,17 @@ impl<'a> Scope<'a> {
     #[inline]
     pub fn with_record_id(self, record_id: Option<i64>) -> Scope<'a> {
         Scope { record_id, ..self }
+    }
+
+    /// The same surroundings for expressions that MongoDB runs in its other engine, or in its usual one.
+    #[inline]
+    pub(crate) fn with_nulls_first(self, nulls_first: bool) -> Scope<'a> {
+        Scope { nulls_first, ..self }
+    }
+
+    /// Whether some operators look for nulls among all operands first; see [`nulls_first`](super::nulls_first).
+    pub(crate) fn nulls_first(&self) -> bool {
+        self.nulls_first
     }
 
     pub(crate) fn record_id(&self) -> Option<i64> {
@@ -119,6 +131,7 @@ impl<'a> Scope<'a> {
             parameters: self.parameters,
             strings: self.strings,
             record_id: self.record_id,
+            nulls_first: self.nulls_first,
         }
     }
 

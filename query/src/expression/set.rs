@@ -2,11 +2,11 @@
 
 use std::cmp::Ordering;
 
-use bindery_document::{Kind, Result, Value};
+use bindery_document::{Error, Kind, Result, Value};
 
 use super::array::array_of;
 use super::registry::{Arity, Entry, Folding};
-use super::{Node, Scope, Val, array_items, fail, type_name};
+use super::{Node, Scope, Val, array_items, fail, nulls_first, type_name};
 
 pub(super) const OPERATORS: &[Entry] = &[
     Entry::variadic("$setUnion", Arity::Any, set_union).folding(Folding::Commutative),
@@ -33,13 +33,16 @@ fn contains(scope: &Scope<'_>, set: &[Value<'_>], value: &Value<'_>) -> bool {
 /// Sorted, each element once.
 fn set_union<'a>(scope: &Scope<'a>, operands: &'a [Node]) -> Result<Val<'a>> {
     let mut held = Vec::with_capacity(operands.len());
-    for operand in operands {
+    let mut rest = operands;
+    while let [operand, others @ ..] = rest {
+        rest = others;
         let value = operand.evaluate(scope)?;
         if value.is_nullish() {
-            return Ok(Val::NULL);
+            return nulls_first::null(scope, rest);
         }
         if array_items(&value).is_none() {
-            return fail(17043, format!("$setUnion takes arrays, not {}", type_name(&value)));
+            let error = Error::new(17043, format!("$setUnion takes arrays, not {}", type_name(&value)));
+            return nulls_first::wrong_type(scope, rest, error);
         }
         held.push(value);
     }
@@ -52,13 +55,16 @@ fn set_union<'a>(scope: &Scope<'a>, operands: &'a [Node]) -> Result<Val<'a>> {
 
 fn set_intersection<'a>(scope: &Scope<'a>, operands: &'a [Node]) -> Result<Val<'a>> {
     let mut held = Vec::with_capacity(operands.len());
-    for operand in operands {
+    let mut rest = operands;
+    while let [operand, others @ ..] = rest {
+        rest = others;
         let value = operand.evaluate(scope)?;
         if value.is_nullish() {
-            return Ok(Val::NULL);
+            return nulls_first::null(scope, rest);
         }
         if array_items(&value).is_none() {
-            return fail(17047, format!("$setIntersection takes arrays, not {}", type_name(&value)));
+            let error = Error::new(17047, format!("$setIntersection takes arrays, not {}", type_name(&value)));
+            return nulls_first::wrong_type(scope, rest, error);
         }
         held.push(value);
     }

@@ -1,12 +1,12 @@
 //! Strings: joining, case, length, parts, searching, trimming, replacing.
 
-use bindery_document::{Builder, Result, Text, Value, validate};
+use bindery_document::{Builder, Error, Result, Text, Value, validate};
 
 use super::array::bound;
 use super::limits::check_text_bytes;
 use super::registry::{Arity, Entry, Field, Folding, Named};
 use super::text::coerce;
-use super::{Node, Scope, Val, fail, type_name};
+use super::{Node, Scope, Val, fail, nulls_first, type_name};
 
 pub(super) const OPERATORS: &[Entry] = &[
     Entry::variadic("$concat", Arity::Any, concat).folding(Folding::Associative),
@@ -42,17 +42,22 @@ pub(super) fn text_of(bytes: impl Into<Box<[u8]>>) -> Val<'static> {
 
 fn concat<'a>(scope: &Scope<'a>, operands: &'a [Node]) -> Result<Val<'a>> {
     let mut joined = Vec::new();
-    for operand in operands {
+    let mut rest = operands;
+    while let [operand, others @ ..] = rest {
+        rest = others;
         let value = operand.evaluate(scope)?;
         if value.is_nullish() {
-            return Ok(Val::NULL);
+            return nulls_first::null(scope, rest);
         }
         match string_of(&value) {
             Some(bytes) => {
                 joined.extend_from_slice(bytes);
                 check_text_bytes(joined.len())?;
             }
-            None => return fail(16702, format!("$concat takes strings, not {}", type_name(&value))),
+            None => {
+                let error = Error::new(16702, format!("$concat takes strings, not {}", type_name(&value)));
+                return nulls_first::wrong_type(scope, rest, error);
+            }
         }
     }
     made_text("$concat", joined)

@@ -1,6 +1,6 @@
 //! Trigonometric and hyperbolic functions, degrees and radians.
 
-use bindery_document::{Decimal, Result, Value};
+use bindery_document::{Decimal, Error, Result, Value};
 
 use super::arithmetic::numeric_operand;
 use super::decimal::arithmetic;
@@ -8,7 +8,7 @@ use super::decimal::elementary::{self, Elementary};
 use super::decimal::trigonometric::{self, DEGREE, RADIAN, constant};
 use super::number::{Number, Width};
 use super::registry::{Arity, Entry};
-use super::{Node, Scope, Val, fail, type_name};
+use super::{Node, Scope, Val, fail, nulls_first, type_name};
 
 pub(super) const OPERATORS: &[Entry] = &[
     Entry::unary("$sin", |_, v| apply("$sin", &v, Domain::Finite, f64::sin, Elementary::Sin)),
@@ -79,15 +79,19 @@ fn apply<'a>(
 
 /// The first operand is looked at before the second is evaluated.
 fn atan2<'a>(scope: &Scope<'a>, operands: &'a [Node]) -> Result<Val<'a>> {
-    let [y, x] = operands else {
+    let [y, rest @ ..] = operands else {
+        return Err(super::fold::wrong_operands("$atan2"));
+    };
+    let [x] = rest else {
         return Err(super::fold::wrong_operands("$atan2"));
     };
     let y = y.evaluate(scope)?;
     if y.is_nullish() {
-        return Ok(Val::NULL);
+        return nulls_first::null(scope, rest);
     }
     let Some(ordinate) = y.get().and_then(|v| Number::of(&v)) else {
-        return fail(51044, format!("$atan2 takes numbers, not {}", type_name(&y)));
+        let error = Error::new(51044, format!("$atan2 takes numbers, not {}", type_name(&y)));
+        return nulls_first::wrong_type(scope, rest, error);
     };
     let x = x.evaluate(scope)?;
     if x.is_nullish() {

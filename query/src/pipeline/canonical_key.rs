@@ -15,6 +15,25 @@ const DECIMAL: u8 = 0xF2;
 const NAN: u8 = 0xF3;
 const MISSING: u8 = 0xF4;
 
+/// Which strings are equal.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Strings<'c> {
+    /// Those of the same bytes; a symbol counts as a string.
+    Bytes,
+    /// Those that a collation makes equal. Symbols are told apart by their bytes, and are equal to no string: MongoDB's
+    /// usual engine hashes them as they are.
+    Collated(&'c Collation),
+    /// Those that a collation makes equal, symbols among them.
+    CollatedWithSymbols(&'c Collation),
+}
+
+impl<'c> Strings<'c> {
+    /// Those of a collation, if there is one, symbols among them.
+    pub(crate) fn with_symbols(collation: Option<&'c Collation>) -> Strings<'c> {
+        collation.map_or(Strings::Bytes, Strings::CollatedWithSymbols)
+    }
+}
+
 /// Appends a value from its bytes, as [`append`] does without a collation. False, and nothing is appended, for types
 /// that must be decoded.
 #[inline(always)]
@@ -43,26 +62,30 @@ pub(crate) fn append_bytes(kind: Kind, bytes: &[u8], out: &mut Vec<u8>) -> bool 
 
 /// Appends a value that may be missing.
 #[inline]
-pub(crate) fn append_maybe(value: Option<Value<'_>>, collation: Option<&Collation>, out: &mut Vec<u8>) {
+pub(crate) fn append_maybe(value: Option<Value<'_>>, strings: Strings<'_>, out: &mut Vec<u8>) {
     match value {
-        Some(value) => append(&value, collation, out),
+        Some(value) => append(&value, strings, out),
         None => out.push(MISSING),
     }
 }
 
 /// Appends a value.
 #[inline]
-pub(crate) fn append(value: &Value<'_>, collation: Option<&Collation>, out: &mut Vec<u8>) {
+pub(crate) fn append(value: &Value<'_>, strings: Strings<'_>, out: &mut Vec<u8>) {
     match value {
         Value::Int32(n) => integer(i64::from(*n), out),
         Value::Int64(n) => integer(*n, out),
         Value::Double(d) => double(*d, out),
         Value::Decimal128(d) => decimal(*d, out),
+        Value::Symbol(text) if matches!(strings, Strings::Collated(_)) => {
+            out.push(Kind::Symbol as u8);
+            sized(text.as_bytes(), out);
+        }
         Value::String(text) | Value::Symbol(text) => {
             out.push(Kind::String as u8);
-            match collation {
-                None => sized(text.as_bytes(), out),
-                Some(collation) => {
+            match strings {
+                Strings::Bytes => sized(text.as_bytes(), out),
+                Strings::Collated(collation) | Strings::CollatedWithSymbols(collation) => {
                     let start = out.len();
                     out.extend_from_slice(&[0; 4]);
                     collation.write_sort_key(text.as_bytes(), out);
@@ -73,12 +96,12 @@ pub(crate) fn append(value: &Value<'_>, collation: Option<&Collation>, out: &mut
                 }
             }
         }
-        Value::Document(doc) => nested(Kind::Document, *doc, true, collation, out),
-        Value::Array(items) => nested(Kind::Array, *items, false, collation, out),
+        Value::Document(doc) => nested(Kind::Document, *doc, true, strings, out),
+        Value::Array(items) => nested(Kind::Array, *items, false, strings, out),
         Value::JavaScriptWithScope { code, scope } => {
             out.push(Kind::JavaScriptWithScope as u8);
             sized(code.as_bytes(), out);
-            nested(Kind::Document, *scope, true, collation, out);
+            nested(Kind::Document, *scope, true, strings, out);
         }
         other => {
             out.push(other.kind() as u8);
@@ -136,14 +159,14 @@ fn sized(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(bytes);
 }
 
-fn nested(kind: Kind, doc: Doc<'_>, with_names: bool, collation: Option<&Collation>, out: &mut Vec<u8>) {
+fn nested(kind: Kind, doc: Doc<'_>, with_names: bool, strings: Strings<'_>, out: &mut Vec<u8>) {
     out.push(kind as u8);
     for element in doc {
         if with_names {
             out.extend_from_slice(element.key);
             out.push(0);
         }
-        append(&element.value(), collation, out);
+        append(&element.value(), strings, out);
     }
     out.push(0);
 }
@@ -154,7 +177,7 @@ mod tests {
 
     fn key(value: Value<'_>) -> Vec<u8> {
         let mut out = Vec::new();
-        append(&value, None, &mut out);
+        append(&value, Strings::Bytes, &mut out);
         out
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bindery_document::{Builder, Doc, DocBuf, Error, OwnedValue, Path, Result, Value, code};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::canonical_key::Strings;
 use super::nested_field::{Change, with_field, write};
 use super::{Environment, Stream, canonical_key};
 use crate::collation::Collation;
@@ -164,7 +165,7 @@ impl GraphLookup {
         let exists = Filter::Exists(self.connect_to.clone());
         let mut add = |value: Value<'_>, frontier: &mut Vec<OwnedValue>| {
             let mut key = Vec::new();
-            canonical_key::append(&value, collation, &mut key);
+            canonical_key::append(&value, Strings::with_symbols(collation), &mut key);
             if asked.insert(key) {
                 frontier.push(OwnedValue::new(value));
             }
@@ -182,7 +183,7 @@ impl GraphLookup {
             let (mut values, mut patterns, mut queried) = (Vec::new(), Vec::new(), FxHashSet::default());
             let mut take_in = |reached: Doc<'_>, frontier: &mut Vec<OwnedValue>| -> Result<()> {
                 let mut key = Vec::new();
-                canonical_key::append_maybe(reached.get("_id"), None, &mut key);
+                canonical_key::append_maybe(reached.get("_id"), Strings::Bytes, &mut key);
                 if !found.insert(key) {
                     return Ok(());
                 }
@@ -270,7 +271,7 @@ struct KeyWay<'a>(Option<&'a Collation>);
 impl KeyWay<'_> {
     fn key(&self, value: &Value<'_>) -> Vec<u8> {
         let mut key = Vec::new();
-        canonical_key::append(value, self.0, &mut key);
+        canonical_key::append(value, Strings::with_symbols(self.0), &mut key);
         key
     }
 }

@@ -25,13 +25,14 @@ pub(super) fn with_field(doc: Doc<'_>, path: &[Box<str>], value: Value<'_>) -> D
 
 /// The document with a computed field, as `$addFields` sets it: in arrays on the way every element gets the field, those
 /// that are no documents make way for one.
-pub(super) fn with_added_field(doc: Doc<'_>, path: &[Box<str>], value: Value<'_>) -> DocBuf {
+/// A value that is missing leaves a slot, with documents around it all the same.
+pub(super) fn with_added_field(doc: Doc<'_>, path: &[Box<str>], value: Option<Value<'_>>) -> DocBuf {
     let mut builder = Builder::new();
     add(doc, path, value, &mut builder);
     builder.finish()
 }
 
-fn add(doc: Doc<'_>, path: &[Box<str>], value: Value<'_>, builder: &mut Builder) {
+fn add(doc: Doc<'_>, path: &[Box<str>], value: Option<Value<'_>>, builder: &mut Builder) {
     let Some((first, rest)) = path.split_first() else {
         return;
     };
@@ -43,18 +44,18 @@ fn add(doc: Doc<'_>, path: &[Box<str>], value: Value<'_>, builder: &mut Builder)
         }
         found = true;
         match element.value() {
-            _ if is_slot(&element) => append_new(path, Change::Set(value), builder),
+            _ if is_slot(&element) => append_added(path, value, builder),
             inner if !rest.is_empty() => add_below(element.key, inner, rest, value, builder),
-            _ => builder.append(element.key, value),
+            _ => append_added(path, value, builder),
         }
     }
     if !found {
-        append_new(path, Change::Set(value), builder);
+        append_added(path, value, builder);
     }
 }
 
 /// Adds the field below a value, through arrays in arrays as well.
-fn add_below(key: &[u8], held: Value<'_>, path: &[Box<str>], value: Value<'_>, builder: &mut Builder) {
+fn add_below(key: &[u8], held: Value<'_>, path: &[Box<str>], value: Option<Value<'_>>, builder: &mut Builder) {
     match held {
         Value::Array(items) => {
             let open = builder.open_array(key);
@@ -71,13 +72,6 @@ fn add_below(key: &[u8], held: Value<'_>, path: &[Box<str>], value: Value<'_>, b
             builder.close(open);
         }
     }
-}
-
-/// The document with a slot where a field was.
-pub(super) fn without_field(doc: Doc<'_>, path: &[Box<str>]) -> DocBuf {
-    let mut builder = Builder::new();
-    write(doc, path, Change::Remove, &mut builder);
-    builder.finish()
 }
 
 /// What a document has at a path that goes through documents only.
@@ -121,6 +115,20 @@ pub(super) fn write(doc: Doc<'_>, path: &[Box<str>], change: Change<'_>, builder
     }
     if !found {
         append_new(path, change, builder);
+    }
+}
+
+/// Appends a computed field, or its slot, with documents around it as the path asks.
+fn append_added(path: &[Box<str>], value: Option<Value<'_>>, builder: &mut Builder) {
+    match (value, path) {
+        (Some(value), _) => append_new(path, Change::Set(value), builder),
+        (None, []) => {}
+        (None, [last]) => append_slot(last.as_bytes(), builder),
+        (None, [first, rest @ ..]) => {
+            let open = builder.open_document(first.as_bytes());
+            append_added(rest, value, builder);
+            builder.close(open);
+        }
     }
 }
 

@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use super::group::pushed_down::has_position;
-use super::{Match, Sort, Stage};
+use super::{Match, Sort, Stage, redact};
 use crate::filter::{Filter, canonical};
 use crate::projection::Rest;
 
@@ -123,7 +123,14 @@ fn place_match(placed: &mut Vec<Stage>, filter: Filter) {
             }
             at -= 1;
         }
+        let redacted = at.checked_sub(1).filter(|before| matches!(placed.get(*before), Some(Stage::Redact(_))));
+        let before = redacted.and_then(|redact| Some((redact, redact::portion_before(&condition)?)));
         insert(placed, at, condition);
+        if let Some((redact, portion)) = before {
+            let behind = placed.split_off(redact);
+            place_match(placed, portion);
+            placed.extend(behind);
+        }
     }
 }
 
@@ -173,7 +180,8 @@ impl Reads {
                     let names = names.take_while(|(place, name)| *place == 0 || !has_position(name));
                     self.paths.push(names.map(|(_, name)| name).collect::<Vec<_>>().join("."));
                 }
-                None => self.everything |= !matches!(leaf, Filter::AlwaysTrue | Filter::AlwaysFalse),
+                // `$alwaysFalse` counts as such a condition to MongoDB.
+                None => self.everything |= !matches!(leaf, Filter::AlwaysTrue),
             },
         }
     }

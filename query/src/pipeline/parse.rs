@@ -60,7 +60,7 @@ fn parse_stages(stages: Doc<'_>, context: &mut ParseContext, place: Place) -> Re
     }
     if place == Place::Top {
         let n_ported = n_ported.unwrap_or(parsed.len());
-        group::pushed_down::mark(parsed.get_mut(..n_ported).unwrap_or_default())?;
+        group::pushed_down::mark(&mut parsed, n_ported)?;
     }
     Ok(Pipeline { stages: parsed, origins, collation: context.collation.clone(), is_ordered: false })
 }

@@ -4,7 +4,7 @@
 //! others must agree. `_id` alone may differ. If nothing says so, `$slice` and `$meta` make an exclusion,
 //! `$elemMatch` an inclusion.
 
-use bindery_document::{Doc, Element, Error, Result, Value};
+use bindery_document::{Doc, Element, Error, Result, Value, code};
 
 use super::elem_match::ElemMatch;
 use super::slice::Slice;
@@ -229,6 +229,9 @@ impl Parser<'_> {
                 _ => {}
             }
         }
+        if operator.key == b"$elemMatch" {
+            return Err(Error::new(code::INVALID_PIPELINE_OPERATOR, "$elemMatch is no operator of expressions"));
+        }
         // Projections have a code of their own for an unknown operator, unless it stands inside a known one.
         if is_unknown(element.value()) {
             return Err(Error::new(
@@ -340,9 +343,7 @@ fn together(error_code: i32) -> Error {
 /// Whether the value is an operator that expressions do not have.
 fn is_unknown(value: Value<'_>) -> bool {
     let operator = value.as_document().and_then(|doc| doc.first());
-    operator.is_some_and(|operator| {
-        operator.key != b"$elemMatch" && expression::registry::find(operator.key_str()).is_none()
-    })
+    operator.is_some_and(|operator| expression::registry::find(operator.key_str()).is_none())
 }
 
 /// Reads the fields of a document of `$addFields`.

@@ -15,7 +15,8 @@ use std::sync::Arc;
 
 use bindery_document::{Builder, Doc, DocBuf, Error, FieldSet, FoundFields, OwnedValue, Result, Value};
 
-use super::{Environment, Stream, canonical_key};
+use super::canonical_key::{self, Strings};
+use super::{Environment, Stream};
 use crate::collation::Collation;
 use crate::expression::{Dependencies, Expression, Val, check_field_name};
 use crate::filter::ParseContext;
@@ -39,6 +40,9 @@ pub struct Group {
     pub(super) written: DocBuf,
     /// Whether MongoDB's other engine would run it, whose error codes it then has.
     pub(super) is_pushed_down: bool,
+    /// Whether that engine hands its documents back to the usual one. It writes symbols and other withdrawn types as
+    /// something else then; so such a group is as if it were not handed over, but for its errors.
+    pub(super) is_handed_back: bool,
     /// The fields that the key and the accumulators read.
     reads: FieldSet,
     /// The numbers of the fields that the key's values are, if they are nothing else.
@@ -85,6 +89,7 @@ pub(super) fn parse(argument: Value<'_>, context: &mut ParseContext) -> Result<G
         collation: context.collation.clone(),
         written,
         is_pushed_down: false,
+        is_handed_back: false,
         reads: FieldSet::default(),
         key_fields: None,
     })
@@ -122,6 +127,7 @@ impl Group {
             collation,
             written,
             is_pushed_down: false,
+            is_handed_back: false,
             reads: FieldSet::default(),
             key_fields: None,
         }
@@ -250,13 +256,17 @@ struct GroupStream {
 impl GroupStream {
     fn fill(&mut self, mut input: Box<dyn Stream>) -> Result<()> {
         let stage = &*self.stage;
-        let collation = stage.collation.as_ref();
+        let strings = match &stage.collation {
+            None => Strings::Bytes,
+            Some(collation) if stage.is_pushed_down && !stage.is_handed_back => Strings::CollatedWithSymbols(collation),
+            Some(collation) => Strings::Collated(collation),
+        };
         let has_limits = stage.fields.iter().any(|(_, accumulator)| accumulator.has_limit());
         let (mut key, mut known) = (Vec::new(), 0);
         let (table, env, mut found) = (&mut self.table, &self.env, FoundFields::default());
         input.drain(&mut |document, _| {
             stage.reads.find(document, &mut found);
-            let scope = env.scope(document).with_found(&found);
+            let scope = env.scope(document).with_found(&found).with_nulls_first(stage.is_pushed_down);
             key.clear();
             let place = match (&stage.key_fields, &stage.id) {
                 (Some(fields), _) => {
@@ -268,7 +278,7 @@ impl GroupStream {
                     for field in fields {
                         let bytes = found.get_bytes(document, *field);
                         if !bytes.is_some_and(|(kind, bytes)| canonical_key::append_bytes(kind, bytes, &mut key)) {
-                            canonical_key::append_maybe(part(field), None, &mut key);
+                            canonical_key::append_maybe(part(field), Strings::Bytes, &mut key);
                         }
                     }
                     table.place(&key, |id| id.extend(fields.iter().map(|field| part(field).map(OwnedValue::new))))
@@ -276,7 +286,7 @@ impl GroupStream {
                 (None, Id::One(expression)) => {
                     let value = expression.evaluate(&scope)?;
                     let value = value.or_null();
-                    canonical_key::append(&value, collation, &mut key);
+                    canonical_key::append(&value, strings, &mut key);
                     table.place(&key, |id| id.push(Some(OwnedValue::new(value))))
                 }
                 (None, Id::Fields(fields)) => {
@@ -286,7 +296,7 @@ impl GroupStream {
                     let value = |v: &Val<'_>| if one { Some(OwnedValue::new(v.or_null())) } else { v.to_owned_value() };
                     for v in &values {
                         let held = if one { Some(v.or_null()) } else { v.get() };
-                        canonical_key::append_maybe(held, collation, &mut key);
+                        canonical_key::append_maybe(held, strings, &mut key);
                     }
                     table.place(&key, |id| id.extend(values.iter().map(value)))
                 }

@@ -126,11 +126,26 @@ enum Reached {
     Group,
 }
 
-/// Marks the groups that are handed over, given the stages up to the first one with expressions that the other engine
-/// does not know.
-pub(in crate::pipeline) fn mark(stages: &mut [Stage]) -> Result<()> {
+/// Marks the groups that are handed over. From stage `n_ported` on there are expressions that the other engine does not
+/// know.
+pub(in crate::pipeline) fn mark(stages: &mut [Stage], n_ported: usize) -> Result<()> {
+    let n_stages = stages.len();
+    let ported = stages.get_mut(..n_ported).unwrap_or_default();
+    let n_handed_over = hand_over(ported)?;
+    if n_handed_over < n_stages
+        && let Some(Stage::Group(last)) = n_handed_over.checked_sub(1).and_then(|last| ported.get_mut(last))
+    {
+        crate::pipeline::unshared(last)?.is_handed_back = true;
+    }
+    Ok(())
+}
+
+/// Marks the groups among stages whose expressions the other engine knows; how many stages are handed over up to the
+/// last one of them.
+fn hand_over(stages: &mut [Stage]) -> Result<usize> {
+    let mut n_handed_over = 0;
     let mut reached = Reached::Match;
-    for stage in stages {
+    for (number, stage) in stages.iter_mut().enumerate() {
         let next = match stage {
             Stage::Match(query) if reached <= Reached::Sort && is_ported(&query.filter) => reached,
             Stage::Sort(sort)
@@ -147,23 +162,27 @@ pub(in crate::pipeline) fn mark(stages: &mut [Stage]) -> Result<()> {
             {
                 Reached::Project
             }
-            Stage::Lookup(lookup) if reached <= Reached::Lookup && lookup.is_plain_join() => Reached::Lookup,
+            Stage::Lookup(lookup) if reached <= Reached::Lookup && lookup.is_plain_join() => {
+                n_handed_over = number + 1;
+                Reached::Lookup
+            }
             Stage::Group(group) => {
                 // A group that reads nothing is not worth it, unless something before it is.
                 let reads = reached >= Reached::Project || group.reads_anything();
                 if !reads || !group.fields.iter().all(|(_, field)| is_known(field)) {
-                    return Ok(());
+                    return Ok(n_handed_over);
                 }
+                n_handed_over = number + 1;
                 let group = crate::pipeline::unshared(group)?;
                 group.is_pushed_down = true;
                 group.fields.iter_mut().for_each(|(_, field)| field.is_eager = true);
                 Reached::Group
             }
-            _ => return Ok(()),
+            _ => return Ok(n_handed_over),
         };
         reached = next;
     }
-    Ok(())
+    Ok(n_handed_over)
 }
 
 /// Whether the other engine can run a query.

@@ -13,6 +13,7 @@ use crate::expression::number::Number;
 use crate::expression::object::{Merged, merge};
 use crate::expression::summation::Summation;
 use crate::expression::{Scope, Val};
+use crate::pipeline::canonical_key::Strings;
 
 /// What an accumulator has gathered.
 #[derive(Clone, Debug)]
@@ -81,6 +82,16 @@ const ROUNDED_BYTES: usize = 16;
 
 /// What a value in a hash set takes besides its bytes, in the same way.
 const HASHED_BYTES: usize = 3 * 20 + ROUNDED_BYTES;
+
+/// Whether two elements of a set are one under a collation. In MongoDB's usual engine a symbol is alike to a symbol of
+/// the same bytes only.
+fn are_one(a: &Value<'_>, b: &Value<'_>, scope: &Scope<'_>) -> bool {
+    match (a, b) {
+        (Value::Symbol(x), Value::Symbol(y)) if !scope.nulls_first() => x == y,
+        (Value::Symbol(_), _) | (_, Value::Symbol(_)) if !scope.nulls_first() => false,
+        _ => scope.compare(a, b).is_eq(),
+    }
+}
 
 impl State {
     /// The state before the first value; `slides` for windows that values leave again, where of equal values others
@@ -214,11 +225,10 @@ impl State {
             State::Set(set) => {
                 if let Some(found) = value.get() {
                     let mut key = Vec::new();
-                    crate::pipeline::canonical_key::append(&found, None, &mut key);
+                    crate::pipeline::canonical_key::append(&found, Strings::Bytes, &mut key);
                     let grown = 2 * key.len() + LISTED_BYTES + HASHED_BYTES;
                     let is_new = match scope.has_string_order() {
-                        // Under a collation equality is that of the comparison.
-                        true => !set.held.iter().any(|held| scope.compare(&held.value(), &found).is_eq()),
+                        true => !set.held.iter().any(|held| are_one(&held.value(), &found, scope)),
                         false => set.seen.insert(key.into_boxed_slice()),
                     };
                     if is_new {

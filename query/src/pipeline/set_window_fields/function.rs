@@ -117,11 +117,31 @@ impl Function {
         }
     }
 
+    /// The first document of a partition whose value takes a look at what lies behind the partition. That of the last
+    /// document always does.
+    pub(super) fn first_to_look_beyond(&self, partition: &Partition<'_>) -> usize {
+        if let Function::Accumulate(_, window) = self
+            && let Some(first) = window.first_to_reach_the_end(partition)
+        {
+            return first;
+        }
+        partition.len().saturating_sub(self.reach().max(1))
+    }
+
+    /// Whether it has a window that cannot be said for a document.
+    pub(super) fn window_fails(&self, partition: &Partition<'_>, index: usize) -> bool {
+        match self {
+            Function::Accumulate(_, window) => index < partition.len() && window.of(partition, index).is_err(),
+            _ => false,
+        }
+    }
+
     /// Whether it goes to the end of its window before it evaluates anything.
     pub(super) fn reads_before_it_evaluates(&self) -> bool {
         match self {
-            Function::Accumulate(accumulator, _) => {
-                matches!(accumulator.kind(), AccumulatorKind::First | AccumulatorKind::Last)
+            Function::Accumulate(accumulator, window) => {
+                let is_end = matches!(accumulator.kind(), AccumulatorKind::First | AccumulatorKind::Last);
+                window.ends_at_a_value() || is_end && window.reach() > 0
             }
             _ => false,
         }

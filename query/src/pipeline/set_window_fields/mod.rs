@@ -16,7 +16,7 @@ use std::sync::Arc;
 use bindery_document::{Builder, Doc, DocBuf, Error, OwnedValue, Result, Value, code, doc};
 use bindery_index::keygen::Keys;
 
-use super::nested_field::{with_added_field, without_field};
+use super::nested_field::with_added_field;
 use super::{Environment, Stream};
 use crate::expression::Expression;
 use crate::expression::field_path::{split_path, walk};
@@ -35,8 +35,6 @@ pub struct SetWindowFields {
     /// The only path of the order, if it has one, and whether it is descending.
     sort_path: Option<(Box<[Box<str>]>, bool)>,
     outputs: Vec<(Box<[Box<str>]>, Function)>,
-    /// How many documents beyond one are looked at before it is given.
-    reach: usize,
     /// The stage's argument, as `explain` shows it.
     pub(super) written: DocBuf,
 }
@@ -103,8 +101,7 @@ pub(super) fn parse(argument: Value<'_>, context: &mut ParseContext) -> Result<S
         outputs.push((path, function::parse(element.value(), place, context)?));
     }
     let written = DocBuf::from(spec);
-    let reach = outputs.iter().map(|(_, function)| function.reach()).max().unwrap_or(1).max(1);
-    Ok(SetWindowFields { partition_by, partition_order, order, sort_path, outputs, reach, written })
+    Ok(SetWindowFields { partition_by, partition_order, order, sort_path, outputs, written })
 }
 
 impl SetWindowFields {
@@ -198,6 +195,14 @@ fn array_as_partition<T>() -> Result<T> {
     Err(Error::new(code::TYPE_MISMATCH, "a partition must not be an array"))
 }
 
+fn holds_symbol(doc: Doc<'_>) -> bool {
+    doc.iter().any(|element| match element.value() {
+        Value::Symbol(_) => true,
+        Value::Document(inner) | Value::Array(inner) => holds_symbol(inner),
+        _ => false,
+    })
+}
+
 /// Whether the next partition is one by an array, which is refused when it is looked at.
 fn is_array_next(rows: &mut Peekable<std::vec::IntoIter<Row>>) -> bool {
     rows.peek().is_some_and(|row| matches!(row.partition.value(), Value::Array(_)))
@@ -215,6 +220,14 @@ impl WindowStream {
                     let value = expression.evaluate(&self.env.scope(document))?;
                     if self.stage.partition_order.is_none() && matches!(value.get(), Some(Value::Array(_))) {
                         return array_as_partition();
+                    }
+                    // What is computed goes into the keys of the sort, where a symbol may stand alone only.
+                    if self.env.strings.is_some()
+                        && self.stage.partition_order.is_none()
+                        && matches!(value.get(), Some(Value::Document(doc)) if holds_symbol(doc))
+                    {
+                        let message = "a symbol has no place in the order of a collation";
+                        return Err(Error::new(code::CANNOT_BUILD_INDEX_KEYS, message));
                     }
                     OwnedValue::new(value.or_null())
                 }
@@ -276,10 +289,14 @@ impl WindowStream {
         for (_, function) in &self.stage.outputs {
             let mut column = Vec::with_capacity(partition.len());
             let mut evaluated = function.evaluate(&partition, &mut column);
-            // Where the end of the window is looked for first, what lies behind the partition is met before.
-            if is_array_next && function.reads_before_it_evaluates() {
-                let met_by = partition.len().saturating_sub(function.reach());
-                if column.len() >= met_by {
+            // What lies behind the partition is refused when a window comes to it. A window that cannot be said for
+            // the document fails before; so does an expression, unless the end of the window is looked for first.
+            if is_array_next {
+                let met_by = function.first_to_look_beyond(&partition);
+                let fails_first = column.len() == met_by
+                    && (function.window_fails(&partition, met_by)
+                        || evaluated.is_err() && !function.reads_before_it_evaluates());
+                if column.len() >= met_by && !fails_first {
                     column.truncate(met_by);
                     evaluated = array_as_partition();
                 }
@@ -291,6 +308,9 @@ impl WindowStream {
                 failure = Some((column.len(), error));
             }
             columns.push(column);
+        }
+        if is_array_next && self.stage.outputs.is_empty() {
+            failure = array_as_partition::<()>().err().map(|error| (partition.len().saturating_sub(1), error));
         }
         if let Some((given, error)) = failure {
             partition.documents.truncate(given);
@@ -305,10 +325,7 @@ impl WindowStream {
             .collect();
         for ((path, _), column) in self.stage.outputs.iter().zip(columns) {
             for (Ready { document, has_slots }, value) in ready.iter_mut().zip(column) {
-                *document = match &value {
-                    Some(value) => with_added_field(document.doc(), path, value.value()),
-                    None => without_field(document.doc(), path),
-                };
+                *document = with_added_field(document.doc(), path, value.as_ref().map(OwnedValue::value));
                 *has_slots |= value.is_none();
             }
         }
@@ -329,10 +346,6 @@ impl Stream for WindowStream {
                 None => (None, None),
             };
             if self.current.is_some() {
-                // The document behind the partition has been looked at as soon as a window reaches it.
-                if self.failure.is_none() && self.ready.len() < self.stage.reach && is_array_next(&mut self.rows) {
-                    return array_as_partition();
-                }
                 return Ok(true);
             }
             if let Some(error) = self.failure.take() {

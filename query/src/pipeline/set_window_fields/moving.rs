@@ -513,6 +513,10 @@ fn linear_fill(input: &Expression, partition: &Partition<'_>, values: &mut Colum
             continue;
         };
         let Some(end) = Number::of(&value.value()) else {
+            // Behind a number the step is computed first, which fails in its own way for a date.
+            if let (Some((_, start)), Value::DateTime(ms)) = (known, value.value()) {
+                number_arithmetic::subtract_from_date(ms, start)?;
+            }
             return Err(Error::new(code::TYPE_MISMATCH, "$linearFill needs numbers"));
         };
         if let Some(start) = known {

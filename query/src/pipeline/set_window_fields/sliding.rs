@@ -6,8 +6,9 @@
 
 use bindery_document::{DecimalClass, OwnedValue, Value};
 
+use crate::expression::decimal::arithmetic::Rounding;
 use crate::expression::decimal::negate;
-use crate::expression::decimal::text::from_f64_34;
+use crate::expression::decimal::text::{from_f64_34, to_i64};
 use crate::expression::number::{Number, Width};
 use crate::expression::summation::Summation;
 use crate::pipeline::group::accumulator::AccumulatorKind;
@@ -134,6 +135,8 @@ impl Sum {
         let whole = match self.finite.total() {
             Number::Int(n) => Some(i64::from(n)),
             Number::Long(n) => Some(n),
+            // Decimals have left; as one the sum has all digits of what is in.
+            Number::Decimal(d) => to_i64(d, Rounding::HalfEven),
             other => Some(other.to_f64().round()).filter(|d| (-LONG_END..LONG_END).contains(d)).map(|d| d as i64),
         };
         match whole {

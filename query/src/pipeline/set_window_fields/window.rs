@@ -46,6 +46,21 @@ impl Window {
         }
     }
 
+    /// Of a window that ends at a value, the first document whose window holds the last one of the partition: it takes
+    /// the one behind to see that. `None` for other windows.
+    pub(super) fn first_to_reach_the_end(&self, partition: &Partition<'_>) -> Option<usize> {
+        let Window::Range { upper: Bound::Offset(_), .. } = self else {
+            return None;
+        };
+        let reaches = |index: &usize| self.of(partition, *index).is_ok_and(|range| range.end == partition.len());
+        Some((0..partition.len()).find(reaches).unwrap_or(partition.len().saturating_sub(1)))
+    }
+
+    /// Whether values say where it ends, so that its end is looked for before anything is evaluated.
+    pub(super) fn ends_at_a_value(&self) -> bool {
+        matches!(self, Window::Range { upper: Bound::Unbounded | Bound::Offset(_), .. })
+    }
+
     /// Parses a window; `sort` tells whether the only path of the order is descending.
     pub(super) fn parse(
         value: Value<'_>,
@@ -139,9 +154,6 @@ impl Window {
                 Err(Error::new(5_429_404, "a window by range needs an ascending 'sortBy'"))
             }
             Window::Range { lower, upper, unit, is_descending: false } => {
-                if let (Bound::Unbounded, Bound::Unbounded) = (lower, upper) {
-                    return Ok(0..length);
-                }
                 let here = partition.position(index);
                 check_position(&here, *unit)?;
                 let scope = partition.env.scope(bindery_document::doc::EMPTY);
