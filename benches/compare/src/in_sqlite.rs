@@ -1,7 +1,8 @@
 //! SQLite in memory: one table for each collection, with the `_id` as row id and the document as JSON.
 //!
 //! The row id is SQLite's fastest way to a row, so a find by `_id` needs no JSON. What else is asked for is extracted
-//! from documents, or found by an index on what is extracted.
+//! from documents, or found by an index on what is extracted. What it sorts stays in memory, too: by default it would
+//! spill to files.
 
 use rusqlite::{Connection, Params, Row, params};
 
@@ -26,7 +27,8 @@ impl InSqlite {
     pub(crate) fn open(form: Form) -> Fallible<InSqlite> {
         let connection = Connection::open_in_memory()?;
         connection.execute_batch(
-            "CREATE TABLE readings (id INTEGER PRIMARY KEY, doc NOT NULL);
+            "PRAGMA temp_store = MEMORY;
+             CREATE TABLE readings (id INTEGER PRIMARY KEY, doc NOT NULL);
              CREATE TABLE orders (id INTEGER PRIMARY KEY, doc NOT NULL);
              CREATE TABLE customers (id INTEGER PRIMARY KEY, doc NOT NULL);",
         )?;

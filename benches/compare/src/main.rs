@@ -6,7 +6,8 @@
 //! ```
 //!
 //! Bindery and SQLite run in this process and in memory; SQLite holds documents as JSON, once as text and once in its
-//! binary form, with `json_extract` and indexes on expressions. A MongoDB is asked over loopback if
+//! binary form, with `json_extract` and indexes on expressions, and sorts in memory (`PRAGMA temp_store = MEMORY`: it
+//! would spill to files). A MongoDB is asked over loopback if
 //! `BINDERY_MONGOD_URI` names one, in a database that is dropped afterwards. All get the same seeded documents, all
 //! have the same indexes at the same time, and all must give the same answers: each operation returns what it found
 //! as a count and a sum, which are compared.
