@@ -89,7 +89,7 @@ fn document(bytes: &[u8], base: usize, level: usize) -> Result<(), Invalid> {
         let Some(key_length) = key.iter().position(|&b| b == 0) else {
             return fault(at + 1, "a key without end");
         };
-        if std::str::from_utf8(&key[..key_length]).is_err() {
+        if !is_utf8(&key[..key_length]) {
             return fault(at + 1, "a key is not UTF-8");
         }
         let start = at + key_length + 2;
@@ -138,12 +138,18 @@ fn value(kind: Kind, bytes: &[u8], base: usize, level: usize) -> Result<(), Inva
     }
 }
 
+/// Most texts are short and ASCII, which one pass without a branch tells.
+#[inline]
+fn is_utf8(text: &[u8]) -> bool {
+    text.iter().fold(0, |all, byte| all | byte) < 0x80 || std::str::from_utf8(text).is_ok()
+}
+
 /// A length (which the walk found to match), text, a closing zero.
 fn text(bytes: &[u8], base: usize) -> Result<(), Invalid> {
     let fault = |reason| Err(Invalid { offset: base, reason });
     match bytes.get(4..) {
         Some([content @ .., 0]) => {
-            if std::str::from_utf8(content).is_err() {
+            if !is_utf8(content) {
                 return fault("a string is not UTF-8");
             }
             Ok(())
