@@ -55,6 +55,11 @@ pub trait PageVisitor {
     fn dirty(&mut self, page: PageId, kind: PageKind, bytes: u32) {
         let _ = (page, kind, bytes);
     }
+    /// Whether it matters what it is told. An operation on many pages that asks first, and hands [`Untraced`] down
+    /// where it does not, saves a call for each page.
+    fn is_watching(&self) -> bool {
+        true
+    }
 }
 
 /// Counts nothing; the visitor of operations that nobody measures.
@@ -64,6 +69,11 @@ pub struct Untraced;
 impl PageVisitor for Untraced {
     #[inline(always)]
     fn touch(&mut self, _page: PageId, _kind: PageKind, _bytes: u32) {}
+    #[inline(always)]
+    fn dirty(&mut self, _page: PageId, _kind: PageKind, _bytes: u32) {}
+    fn is_watching(&self) -> bool {
+        false
+    }
 }
 
 impl<V: PageVisitor + ?Sized> PageVisitor for &mut V {
@@ -72,6 +82,9 @@ impl<V: PageVisitor + ?Sized> PageVisitor for &mut V {
     }
     fn dirty(&mut self, page: PageId, kind: PageKind, bytes: u32) {
         (**self).dirty(page, kind, bytes);
+    }
+    fn is_watching(&self) -> bool {
+        (**self).is_watching()
     }
 }
 

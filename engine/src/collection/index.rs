@@ -193,11 +193,16 @@ impl Index {
     }
 
     /// Adds a document's entries.
-    pub(crate) fn insert_keys(&mut self, keys: &Keys, record_id: RecordId, entry: &mut KeyBuilder, cx: &mut Cx<'_>) {
+    pub(crate) fn insert_keys(
+        &mut self,
+        keys: &Keys,
+        record_id: RecordId,
+        entry: &mut KeyBuilder,
+        visitor: &mut impl PageVisitor,
+    ) {
         self.note_multikey(keys);
         for key in keys.iter() {
-            self.tree.insert(make_entry(entry, key.bytes, record_id), key.type_bits, &mut cx.visitor);
-            cx.work.index_entries_written += 1;
+            self.tree.insert(make_entry(entry, key.bytes, record_id), key.type_bits, visitor);
         }
     }
 

@@ -1,10 +1,10 @@
 //! Inserting one document.
 
 use bindery_document::{Doc, Result};
-use bindery_index::RecordId;
+use bindery_index::{PageVisitor, RecordId, Untraced};
 
 use super::{Scratch, capped, unique, validator};
-use crate::collection::{StateMut, WriteGuard};
+use crate::collection::{State, StateMut, WriteGuard};
 use crate::trace::Cx;
 
 /// Stores a document that was made ready, with all its index entries.
@@ -63,11 +63,22 @@ impl<'a> Inserter<'a> {
         }
 
         let state = self.change.get();
-        let record_id = state.records.append(document.as_bytes(), &mut cx.visitor);
-        for (index, keys) in state.indexes.iter_mut().zip(&scratch.new) {
-            index.insert_keys(keys, record_id, &mut scratch.entry, cx);
-        }
+        let record_id = match cx.visitor.is_watching() {
+            true => store(state, document, scratch, &mut cx.visitor),
+            false => store(state, document, scratch, &mut Untraced),
+        };
+        let new = scratch.new.iter().take(state.indexes.len());
+        cx.work.index_entries_written += new.map(|keys| keys.len() as u64).sum::<u64>();
         capped::make_room(state, scratch, cx)?;
         Ok(record_id)
     }
+}
+
+/// Stores a document and the keys that were made of it.
+fn store<V: PageVisitor>(state: &mut State, document: Doc<'_>, scratch: &mut Scratch, visitor: &mut V) -> RecordId {
+    let record_id = state.records.append(document.as_bytes(), visitor);
+    for (index, keys) in state.indexes.iter_mut().zip(&scratch.new) {
+        index.insert_keys(keys, record_id, &mut scratch.entry, visitor);
+    }
+    record_id
 }

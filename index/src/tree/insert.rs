@@ -75,7 +75,11 @@ impl Tree {
     fn put(&mut self, key: &[u8], value: &[u8], if_present: IfPresent, visitor: &mut impl PageVisitor) -> bool {
         let above = self.last_key.as_deref().and_then(|last| {
             let shared = common(last, key);
-            (last[shared..] < key[shared..]).then_some((last, shared))
+            let is_above = match (last.get(shared), key.get(shared)) {
+                (last, Some(key)) => last.is_none_or(|last| last < key),
+                (_, None) => false,
+            };
+            is_above.then_some((last, shared))
         });
         let appended = above.is_some();
         let mut insertion = Insertion {
