@@ -261,7 +261,9 @@ enum Hyperbolic {
 fn hyperbolic(q: &mut Quads, function: Hyperbolic, x: Decimal) -> Decimal {
     let negative = is_negative(x) && function == Hyperbolic::Sine;
     let binary = q.of(x);
-    if is_tiny(q, &binary) {
+    // Here the bound itself is below it.
+    let bound = q.of(finite(false, TINY.0, TINY.1));
+    if !quad::is_less(&bound, &binary.abs()) {
         return match function {
             Hyperbolic::Sine => itself(x),
             Hyperbolic::Cosine => arithmetic::add(Decimal::from_i64(1), finite(false, TINY.0, TINY.1)),
@@ -415,6 +417,8 @@ mod tests {
         check(Acos, "1", "0E-6176");
         check(Atan, "2", "1.107148717794090503017065460178537");
         check(Sinh, "180", "7.446921003909191797822205115161443E+77");
+        check(Cosh, "-1E-40", "1.000000000000000000000000000000000");
+        check(Cosh, "1.1E-40", "1");
         check(Cosh, "0.5", "1.127625965206380785226225161402672");
         check(Tanh, "180", "1");
         check(Asinh, "-1", "-0.8813735870195430252326093249797923");
