@@ -107,7 +107,7 @@ impl Operator for SortArray {
                 let mut keyed: Vec<(Vec<Value<'_>>, Value<'_>)> = values
                     .into_iter()
                     .map(|value| {
-                        let keys = paths.iter().map(|(names, descending)| sort_key(scope, value, names, *descending));
+                        let keys = paths.iter().map(|(names, _)| sort_key(value, names));
                         (keys.collect(), value)
                     })
                     .collect();
@@ -131,45 +131,10 @@ impl Operator for SortArray {
     }
 }
 
-/// What a value is sorted by at a path: of arrays on the way the least element, or the greatest when sorting
-/// downwards; null where there is nothing.
-fn sort_key<'v>(scope: &Scope<'_>, value: Value<'v>, names: &[Box<str>], descending: bool) -> Value<'v> {
-    let mut best: Option<Value<'v>> = None;
-    visit(value, names, &mut |found| {
-        let better = match &best {
-            None => true,
-            Some(held) => scope.compare(&found, held) == if descending { Ordering::Greater } else { Ordering::Less },
-        };
-        if better {
-            best = Some(found);
-        }
-    });
-    best.unwrap_or(Value::Null)
-}
-
-fn visit<'v>(value: Value<'v>, names: &[Box<str>], found: &mut impl FnMut(Value<'v>)) {
-    let Some((first, rest)) = names.split_first() else {
-        match value {
-            Value::Array(items) if items.is_empty() => found(Value::Undefined),
-            Value::Array(items) => items.iter().for_each(|item| found(item.value())),
-            other => found(other),
-        }
-        return;
-    };
-    match value {
-        Value::Document(doc) => match doc.element(first.as_bytes()) {
-            Some(element) => visit(element.value(), rest, found),
-            None => found(Value::Null),
-        },
-        Value::Array(items) => {
-            for item in items {
-                if let Value::Document(_) = item.value() {
-                    visit(item.value(), names, found);
-                }
-            }
-        }
-        _ => found(Value::Null),
-    }
+/// What a value is sorted by at a path, which leads through documents only; null where there is nothing. Unlike in a
+/// sort of documents, arrays are not entered: one at the end of the path is compared as a whole.
+fn sort_key<'v>(value: Value<'v>, names: &[Box<str>]) -> Value<'v> {
+    names.iter().try_fold(value, |held, name| held.as_document()?.get(name)).unwrap_or(Value::Null)
 }
 
 const N_FIELDS: &[Field] = &[Field::required("n", 5_787_906), Field::required("input", 5_787_907)];

@@ -73,7 +73,11 @@ fn set_intersection<'a>(scope: &Scope<'a>, operands: &'a [Node]) -> Result<Val<'
     };
     let mut values = sorted_set(scope, first).unwrap_or_default();
     for other in rest {
-        let other = sorted_set(scope, other).unwrap_or_default();
+        let mut other = sorted_set(scope, other).unwrap_or_default();
+        // Equal values may be of several types. Those of the smaller set stay, in MongoDB's other engine those of the first.
+        if other.len() < values.len() && !scope.nulls_first() {
+            std::mem::swap(&mut other, &mut values);
+        }
         values.retain(|value| contains(scope, &other, value));
     }
     Ok(array_of(values))

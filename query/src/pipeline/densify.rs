@@ -181,6 +181,7 @@ impl Densify {
             pending: None,
             generated: 0,
             finished: None,
+            is_done: false,
             current: None,
         })
     }
@@ -202,6 +203,23 @@ impl Densify {
             (other, _) => {
                 fail(5_733_201, &format!("the field must hold numbers or dates, not {}", other.kind().alias()))
             }
+        }
+    }
+
+    /// Whether a value lies a whole number of steps from another one; steps of months and years are not told.
+    fn is_on_step(&self, from: &Value<'_>, to: &Value<'_>) -> bool {
+        let step = self.step.value();
+        if let (Value::DateTime(from), Value::DateTime(to)) = (from, to) {
+            let step_ms = self.unit.and_then(Unit::millis).zip(step.as_exact_i64());
+            let step_ms = step_ms.and_then(|(unit_ms, n)| unit_ms.checked_mul(n)).filter(|ms| *ms > 0);
+            return step_ms.is_some_and(|ms| (i128::from(*to) - i128::from(*from)) % i128::from(ms) == 0);
+        }
+        if let (Some(from), Some(to), Some(step)) = (from.as_exact_i64(), to.as_exact_i64(), step.as_exact_i64()) {
+            return step != 0 && (i128::from(to) - i128::from(from)) % i128::from(step) == 0;
+        }
+        match (from.as_f64(), to.as_f64(), step.as_f64()) {
+            (Some(from), Some(to), Some(step)) => (to - from) % step == 0.0,
+            _ => false,
         }
     }
 
@@ -252,6 +270,8 @@ struct DensifyStream {
     generated: usize,
     /// The sequence whose end is worked on, once all documents were read.
     finished: Option<usize>,
+    /// Whether the documents that are left are given as they are.
+    is_done: bool,
     current: Option<DocBuf>,
 }
 
@@ -313,9 +333,12 @@ impl DensifyStream {
 
     /// Looks up where a row's sequence has come to, and leaves the row to [`DensifyStream::before`].
     fn take(&mut self, row: Row) -> Result<()> {
-        let Some(position) = &row.position else {
-            self.current = Some(row.document);
-            return Ok(());
+        let position = match &row.position {
+            Some(position) if !self.is_done => position,
+            _ => {
+                self.current = Some(row.document);
+                return Ok(());
+            }
         };
         self.stage.check_position(&position.value())?;
         let env = self.env.clone();
@@ -332,8 +355,28 @@ impl DensifyStream {
                 self.sequences.len() - 1
             }
         };
+        self.is_done = self.is_last_to_look_at(place, &position.value());
         self.pending = Some((place, row));
         Ok(())
+    }
+
+    /// Whether nothing behind a value is looked at any more, not even whether it is of a sound type: MongoDB is done with
+    /// given bounds when it has reached the upper one, or with a value beyond it that lies a number of steps from the
+    /// lower one.
+    fn is_last_to_look_at(&self, place: usize, position: &Value<'_>) -> bool {
+        let (Bounds::Explicit(low, high), true) = (&self.stage.bounds, self.stage.partition_by.is_empty()) else {
+            return false;
+        };
+        let Some(sequence) = self.sequences.get(place) else {
+            return false;
+        };
+        let scope = self.env.scope(doc::EMPTY);
+        let (low, high) = (low.value(), high.value());
+        match scope.compare(position, &high) {
+            Ordering::Less => false,
+            order if scope.compare(&low, &high).is_eq() => order.is_gt(),
+            _ => !self.is_wanted(&sequence.next.value()) || self.stage.is_on_step(&low, position),
+        }
     }
 
     /// The next document of the gap before a row of the input, or the row itself once the gap is filled.

@@ -89,6 +89,51 @@ impl Judge<'_> {
         })
     }
 
+    /// Whether a pipeline fails with `code` where only one part of a `$facet` is asked. The parts are run side by side,
+    /// a batch of documents at a time, so that which of two that fail is met first depends on which stages block.
+    fn fails_in_one_facet(&mut self, command: &Document, code: i32) -> bool {
+        let Ok(stages) = command.get_array("pipeline") else {
+            return false;
+        };
+        stages.iter().enumerate().any(|(place, stage)| {
+            let Some(parts) = stage.as_document().and_then(|stage| stage.get_document("$facet").ok()) else {
+                return false;
+            };
+            parts.keys().any(|name| {
+                let mut alone = parts.clone();
+                alone
+                    .iter_mut()
+                    .filter(|(other, _)| *other != name)
+                    .for_each(|(_, part)| *part = Bson::Array(Vec::new()));
+                let mut stages = stages.clone();
+                stages[place] = doc! { "$facet": alone }.into();
+                self.fails(command, stages, code)
+            })
+        })
+    }
+
+    /// Whether a pipeline fails with `code` where a stage is given fewer documents. Documents are read in batches: one
+    /// that fails in an early stage is met before another that stands before it fails in a later stage, if both are
+    /// in one batch.
+    fn fails_with_fewer(&mut self, command: &Document, code: i32) -> bool {
+        let Ok(stages) = command.get_array("pipeline") else {
+            return false;
+        };
+        let places = (1..=stages.len()).flat_map(|place| [1, 2, 3, 5, 8, 13, 21, 34].map(|n| (place, n)));
+        places.into_iter().any(|(place, n): (usize, i32)| {
+            let mut fewer = stages.clone();
+            fewer.insert(place, doc! { "$limit": n }.into());
+            self.fails(command, fewer, code)
+        })
+    }
+
+    fn fails(&mut self, command: &Document, stages: Vec<Bson>, expected: i32) -> bool {
+        let mut changed = command.clone();
+        changed.insert("pipeline", stages);
+        let reply = self.oracle.run(self.db, &raw(&changed));
+        matches!(read(self.oracle, self.db, &reply), Answer::Error { code, .. } if code == expected)
+    }
+
     /// Whether a pipeline rightly fails with `code`, because MongoDB itself leaves open which of several failures it
     /// meets first: that of a document behind a sample, whose order is random; or that of a computed field without
     /// operands from documents, since it goes over the fields of a projection in the order of a hash table.
@@ -99,10 +144,12 @@ impl Judge<'_> {
         if stages.iter().any(|stage| stage.as_document().is_some_and(|stage| stage.contains_key("$sample"))) {
             return true;
         }
+        if self.fails_in_one_facet(command, code) || self.fails_with_fewer(command, code) {
+            return true;
+        }
         if !message.contains("Failed to optimize pipeline") {
             return false;
         }
-        let mut single = command.clone();
         for (place, stage) in stages.iter().enumerate() {
             let Some((name, Bson::Document(fields))) = stage.as_document().and_then(|stage| stage.iter().next()) else {
                 continue;
@@ -114,9 +161,7 @@ impl Judge<'_> {
                 let mut alone = stages.clone();
                 alone.truncate(place);
                 alone.push(doc! { name: { field: value.clone() } }.into());
-                single.insert("pipeline", alone);
-                let reply = self.oracle.run(self.db, &raw(&single));
-                if matches!(read(self.oracle, self.db, &reply), Answer::Error { code: alone, .. } if alone == code) {
+                if self.fails(command, alone, code) {
                     return true;
                 }
             }

@@ -88,7 +88,11 @@ fn of_arrays(random: &mut Random, depth: usize) -> Document {
     let b = mostly(random, depth, items);
     match random.below(10) {
         0 => doc! { "$zip": { "inputs": [a, b], "useLongestLength": random.chance(50) } },
-        1 => doc! { "$zip": { "inputs": [a, b], "useLongestLength": true, "defaults": [0, expression(random, 0)] } },
+        1 => {
+            // Not missing: MongoDB keeps that in the array, where no stored array can hold it.
+            let otherwise = doc! { "$ifNull": [expression(random, 0), "none"] };
+            doc! { "$zip": { "inputs": [a, b], "useLongestLength": true, "defaults": [0, otherwise] } }
+        }
         2 => doc! { "$slice": [a, mostly(random, depth, small), random.between(1, 3)] },
         3 => doc! { "$indexOfArray": [a, expression(random, 0), random.between(0, 2), random.between(0, 4)] },
         4 => {

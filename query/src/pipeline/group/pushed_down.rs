@@ -130,6 +130,14 @@ enum Reached {
 /// know.
 pub(in crate::pipeline) fn mark(stages: &mut [Stage], n_ported: usize) -> Result<()> {
     let n_stages = stages.len();
+    // A condition that reads nothing of the documents is asked before all these stages, and must be known as well.
+    if let Some(Stage::Match(query)) = stages.get(n_ported)
+        && let Filter::Expr(test) = &query.filter
+        && test.expression.dependencies().paths.is_empty()
+        && !test.expression.dependencies().whole_document
+    {
+        return Ok(());
+    }
     let ported = stages.get_mut(..n_ported).unwrap_or_default();
     let n_handed_over = hand_over(ported)?;
     if n_handed_over < n_stages
