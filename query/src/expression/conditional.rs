@@ -12,7 +12,7 @@ pub(super) const OPERATORS: &[Entry] = &[
     Entry::parsed("$switch", parse_switch),
 ];
 
-static COND: Entry = Entry::variadic("$cond", Arity::Exactly(3), cond);
+static COND: Entry = Entry::variadic("$cond", Arity::Exactly(3), cond).simplify(simplify_cond);
 
 static COND_FIELDS: Named = Named {
     fields: &[Field::required("if", 17080), Field::required("then", 17081), Field::required("else", 17082)],
@@ -48,6 +48,15 @@ fn cond<'a>(scope: &Scope<'a>, operands: &'a [Node]) -> Result<Val<'a>> {
         return Err(super::fold::wrong_operands("$cond"));
     };
     if condition.evaluate(scope)?.is_truthy() { yes.evaluate(scope) } else { no.evaluate(scope) }
+}
+
+/// A constant condition decides.
+fn simplify_cond(operands: &mut Vec<Node>) -> Result<Option<Node>> {
+    let [Node::Constant(condition), _, _] = operands.as_slice() else {
+        return Ok(None);
+    };
+    let holds = condition.as_ref().is_some_and(|value| value.value().is_truthy());
+    Ok(Some(operands.swap_remove(if holds { 1 } else { 2 })))
 }
 
 /// The first operand that is not null, else the last one as it is (so it can be missing).

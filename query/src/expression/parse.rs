@@ -1,8 +1,5 @@
 //! From a BSON value to an expression: literals, field paths, objects, arrays, operators.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use bindery_document::{Doc, Error, OwnedValue, Result, Value, code};
 
 use super::Node;
@@ -25,8 +22,7 @@ pub struct ParseContext {
     folding_deferred: bool,
     /// Whether expressions keep to general operators.
     stays_general: bool,
-    /// Shared with the copies in which parts of a stage are compiled, such as the expressions of a query.
-    met_unported: Arc<AtomicBool>,
+    met_unported: bool,
     /// How many pipelines the one that is compiled lies in.
     outer_pipelines: usize,
     /// How many levels the stages since the last check may have added to documents.
@@ -78,12 +74,12 @@ impl ParseContext {
 
     /// Forgets what was parsed so far for [`ParseContext::is_ported`].
     pub(crate) fn watch_ported(&mut self) {
-        self.met_unported.store(false, Ordering::Relaxed);
+        self.met_unported = false;
     }
 
     /// Whether MongoDB's other engine knows all that was parsed since [`ParseContext::watch_ported`].
     pub(crate) fn is_ported(&self) -> bool {
-        !self.met_unported.load(Ordering::Relaxed)
+        !self.met_unported
     }
 
     pub(crate) fn is_folding_deferred(&self) -> bool {
@@ -176,7 +172,7 @@ pub(crate) fn parse(value: Value<'_>, ctx: &mut ParseContext) -> Result<Node> {
         Value::String(text) if text.as_bytes().first() == Some(&b'$') => parse_path(text.as_str(), ctx),
         Value::Document(doc) => parse_object(doc, ctx),
         Value::Array(items) => {
-            ctx.met_unported.store(true, Ordering::Relaxed);
+            ctx.met_unported = true;
             let items: Result<Vec<_>> = items.iter().map(|item| parse(item.value(), ctx)).collect();
             Ok(Node::Array(items?))
         }
@@ -251,7 +247,7 @@ pub(crate) fn parse_operator(name: &str, argument: Value<'_>, ctx: &mut ParseCon
     let Some(entry) = registry::find(name) else {
         return Err(Error::new(code::INVALID_PIPELINE_OPERATOR, format!("unrecognized expression '{name}'")));
     };
-    ctx.met_unported.fetch_or(!ported::is_ported(name), Ordering::Relaxed);
+    ctx.met_unported |= !ported::is_ported(name);
     match &entry.function {
         Function::Parsed(parse) => parse(argument, ctx),
         Function::Named(named) => parse_named(entry, named, argument, ctx),

@@ -130,12 +130,21 @@ enum Reached {
 /// know.
 pub(in crate::pipeline) fn mark(stages: &mut [Stage], n_ported: usize) -> Result<()> {
     let n_stages = stages.len();
-    // A condition that reads nothing of the documents is asked before all these stages, and must be known as well.
-    if let Some(Stage::Match(query)) = stages.get(n_ported)
-        && let Filter::Expr(test) = &query.filter
-        && test.expression.dependencies().paths.is_empty()
-        && !test.expression.dependencies().whole_document
-    {
+    // A condition that reads nothing of the documents is asked before all stages that it can pass.
+    let passable = |stage: &&Stage| {
+        matches!(stage, Stage::Match(_) | Stage::Sort(_) | Stage::Project(_) | Stage::Lookup(_) | Stage::Group(_))
+    };
+    let reads_nothing = |stage: &Stage| match stage {
+        Stage::Match(query) => match &query.filter {
+            Filter::Expr(test) => {
+                let read = test.expression.dependencies();
+                read.paths.is_empty() && !read.whole_document
+            }
+            _ => false,
+        },
+        _ => false,
+    };
+    if stages.iter().take_while(passable).any(reads_nothing) {
         return Ok(());
     }
     let ported = stages.get_mut(..n_ported).unwrap_or_default();
@@ -196,7 +205,7 @@ fn hand_over(stages: &mut [Stage]) -> Result<usize> {
 /// Whether the other engine can run a query.
 fn is_ported(filter: &Filter) -> bool {
     match filter {
-        Filter::ElemMatchValue(_) | Filter::Schema(_) | Filter::SampleRate(_) => false,
+        Filter::ElemMatchValue(_) | Filter::Schema(_) | Filter::SampleRate(_) | Filter::Expr(_) => false,
         _ => filter.path().is_none_or(|path| !has_position(path.as_str())) && filter.children().iter().all(is_ported),
     }
 }
