@@ -74,6 +74,7 @@ impl ReturnKey {
 /// What the projection says.
 pub(crate) fn apply(shape: &Shape, document: Doc<'_>, record_id: Option<RecordId>, out: &mut Vec<u8>) -> Result<()> {
     let mut input = Input::new(document);
+    input.scope = input.scope.with_strings(shape.strings.as_deref());
     if let Some(filter) = &shape.position {
         input.position = filter.matches_at(document)?.1.map(|position| position as usize);
     }

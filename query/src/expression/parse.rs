@@ -7,6 +7,7 @@ use super::field_path::{Base, FieldPath, check_length, check_name, check_variabl
 use super::ported;
 use super::registry::{self, Arity, Entry, Function, Named};
 use super::scope::Address;
+use super::set;
 
 /// Stored documents have room for this many more levels before they are nested too deeply to be given out.
 const MAX_ADDED_NESTING: usize = 20;
@@ -20,6 +21,8 @@ pub struct ParseContext {
     parameters: Vec<String>,
     frames: Vec<Vec<String>>,
     folding_deferred: bool,
+    /// Whether strings compare by a collation.
+    has_collation: bool,
     /// Whether expressions keep to general operators.
     stays_general: bool,
     met_unported: bool,
@@ -59,6 +62,13 @@ impl ParseContext {
     /// several expressions can be parsed before the first is folded.
     pub fn defer_folding(&mut self, deferred: bool) {
         self.folding_deferred = deferred;
+    }
+
+    /// Says whether strings will compare by a collation: then the order of sets matters, for the first of equal strings
+    /// stays.
+    #[must_use]
+    pub fn with_collation(self, has_collation: bool) -> ParseContext {
+        ParseContext { has_collation, ..self }
     }
 
     /// Makes expressions keep to the operators they were written with. MongoDB makes special operators of some, whose
@@ -254,6 +264,7 @@ pub(crate) fn parse_operator(name: &str, argument: Value<'_>, ctx: &mut ParseCon
         _ => {
             let operands = parse_operands(argument, ctx)?;
             check_arity(entry, operands.len())?;
+            let entry = if ctx.has_collation { set::under_collation(entry) } else { entry };
             Ok(Node::Call { entry, operands })
         }
     }

@@ -18,6 +18,21 @@ pub(super) const OPERATORS: &[Entry] = &[
     Entry::unary("$anyElementTrue", any_element_true),
 ];
 
+/// The union, whose operands stay where they are.
+static UNION_IN_ORDER: Entry = Entry::variadic("$setUnion", Arity::Any, set_union).folding(Folding::Never);
+/// The intersection, whose operands stay where they are.
+static INTERSECTION_IN_ORDER: Entry =
+    Entry::variadic("$setIntersection", Arity::Any, set_intersection).folding(Folding::Never);
+
+/// The operator to take where strings compare by a collation.
+pub(super) fn under_collation(entry: &'static Entry) -> &'static Entry {
+    match entry.name {
+        "$setUnion" => &UNION_IN_ORDER,
+        "$setIntersection" => &INTERSECTION_IN_ORDER,
+        _ => entry,
+    }
+}
+
 /// The elements, sorted and each once; of equal ones the first in the array stays.
 fn sorted_set<'v>(scope: &Scope<'_>, value: &'v Val<'_>) -> Option<Vec<Value<'v>>> {
     let mut values: Vec<Value<'v>> = array_items(value)?.iter().map(|e| e.value()).collect();

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use bindery_document::OwnedValue;
 
 use super::bounds::IndexBounds;
+use crate::expression::StringOrder;
 use crate::filter::Filter;
 use crate::projection::Projection;
 use crate::sort::Sort;
@@ -149,11 +150,23 @@ pub enum ProjectionKind {
     Default,
 }
 
+impl std::fmt::Debug for Shape {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Shape { projection, position, sort_key, strings: _ } = self;
+        f.debug_struct("Shape")
+            .field("projection", projection)
+            .field("position", position)
+            .field("sort_key", sort_key)
+            .finish_non_exhaustive()
+    }
+}
+
 /// A projection and what it needs besides the document.
-#[derive(Debug)]
 pub struct Shape {
     /// The projection.
     pub projection: Projection,
+    /// How strings compare in its expressions; by their bytes without.
+    pub strings: Option<Arc<StringOrder>>,
     /// The filter, in the order it was written in, if the projection needs the position that it matched.
     pub position: Option<Filter>,
     /// The order, if the projection shows the sort key.
