@@ -170,10 +170,15 @@ pub(crate) fn sort_by(filter: Filter, compare: fn(&Filter, &Filter) -> Ordering)
         children.sort_by(compare);
         children
     };
+    let sorted_branches = |children: Vec<Filter>| {
+        let mut children: Vec<Filter> = children.into_iter().map(sort).collect();
+        children.sort_by(|a, b| branches(a, b).then_with(|| compare(a, b)));
+        children
+    };
     match filter {
         Filter::And(children) => Filter::And(sorted(children)),
-        Filter::Or(children) => Filter::Or(sorted(children)),
-        Filter::Nor(children) => Filter::Nor(sorted(children)),
+        Filter::Or(children) => Filter::Or(sorted_branches(children)),
+        Filter::Nor(children) => Filter::Nor(sorted_branches(children)),
         Filter::Not(child) => Filter::Not(Box::new(sort(*child))),
         Filter::ElemMatchObject(test) => {
             Filter::ElemMatchObject(ElemMatchObject { filter: Box::new(sort(*test.filter)), ..test })
@@ -183,6 +188,17 @@ pub(crate) fn sort_by(filter: Filter, compare: fn(&Filter, &Filter) -> Ordering)
         }
         other => other,
     }
+}
+
+/// The order of branches as far as it is another one than that of conditions: an expression that implies plain
+/// comparisons is a conjunction of both to MongoDB, and conjunctions come first.
+fn branches(a: &Filter, b: &Filter) -> Ordering {
+    let rank = |filter: &Filter| match filter {
+        Filter::And(_) => 0,
+        Filter::Expr(test) if test.implies_comparisons() => 1,
+        _ => 2,
+    };
+    rank(a).cmp(&rank(b))
 }
 
 /// The canonical order of two conditions.

@@ -3,12 +3,12 @@
 use std::fmt;
 use std::sync::Arc;
 
-use bindery_document::{Doc, OwnedValue, Result, Value};
+use bindery_document::{Doc, Kind, OwnedValue, Result, Value};
 
 use super::evaluate::Context;
 use super::{Filter, ParseContext};
 use crate::collation::Collation;
-use crate::expression::{Expression, Scope, StringOrder};
+use crate::expression::{Condition, Expression, Scope, StringOrder};
 
 /// An expression that must hold for the document: give anything but false, zero, null or nothing.
 #[derive(Clone)]
@@ -47,6 +47,19 @@ impl ExprTest {
 }
 
 impl ExprTest {
+    /// Whether it says something of a single field that a plain comparison with a constant can say too.
+    pub(super) fn implies_comparisons(&self) -> bool {
+        fn implies(condition: &Condition<'_>) -> bool {
+            match condition {
+                Condition::And(parts) => parts.iter().any(implies),
+                Condition::Or(parts) => !parts.is_empty() && parts.iter().all(implies),
+                Condition::Compare(_, _, operand) => !matches!(operand.kind(), Kind::Array | Kind::Undefined),
+                Condition::Other => false,
+            }
+        }
+        implies(&self.expression.as_condition(&[]))
+    }
+
     /// What the expression gives for a document; `None` for nothing.
     ///
     /// # Errors

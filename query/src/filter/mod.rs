@@ -118,7 +118,18 @@ impl Filter {
     /// # Errors
     /// As [`Filter::parse`].
     pub fn parse_in_order(query: Doc<'_>, context: &ParseContext) -> Result<Filter> {
-        Ok(canonical::simplify(parse::document(query, parse::Place::top(context))?))
+        Ok(canonical::simplify(Filter::read(query, context)?))
+    }
+
+    /// The conditions as they are written. What is wrong with the text is reported before constant expressions that
+    /// cannot be evaluated.
+    fn read(query: Doc<'_>, context: &ParseContext) -> Result<Filter> {
+        parse::document(query, parse::Place::top(context)).map_err(|met| {
+            let mut expressions = context.expressions.clone();
+            expressions.defer_folding(true);
+            let unfolded = ParseContext { collation: context.collation.clone(), expressions, allowed: context.allowed };
+            parse::document(query, parse::Place::top(&unfolded)).err().unwrap_or(met)
+        })
     }
 
     /// As [`Filter::parse`], for the document that an upsert makes of a filter: what can never match still says what
@@ -127,7 +138,7 @@ impl Filter {
     /// # Errors
     /// As [`Filter::parse`].
     pub fn parse_as_description(query: Doc<'_>, context: &ParseContext) -> Result<Filter> {
-        let written = parse::document(query, parse::Place::top(context))?;
+        let written = Filter::read(query, context)?;
         Ok(canonical::sort(canonical::simplify_with(written, canonical::Depth::Constants)))
     }
 
