@@ -18,9 +18,9 @@ pub(super) fn apply(projection: &Projection, input: &Input<'_>, out: &mut Vec<u8
     let root = input.scope.root();
     walk.fields(&projection.root, root, Way::default()).map_err(|met| failure::first(projection, input, root, met))?;
     let projected = walk.out.finish();
-    if let Some(found) = position::find(projected.doc(), &projection.position_path) {
+    if let Some(found) = position::find(projected.doc(), root, &projection.position_path) {
         let at = input.position.ok_or_else(no_position)?;
-        let item = found.array().iter().nth(at).ok_or_else(mismatch)?;
+        let item = found.item(at).ok_or_else(mismatch)?;
         *out = found.put(projected.doc(), input.scope.root(), &projection.position_path, item);
         return Ok(());
     }

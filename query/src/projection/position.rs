@@ -5,23 +5,32 @@
 //! and `{"b.c.$": 1, c: 1}` it finds `c`, and puts the element at `b.c`. What was found by passing over names is
 //! put in here, after the walk.
 
-use bindery_document::{Builder, Doc, Element, Value};
+use bindery_document::{Builder, Doc, Element, Kind, Value};
 
 /// An array that was found by passing over names.
 pub(super) struct Found<'a> {
     /// How many names of the path were gone through.
     names: usize,
     array: Doc<'a>,
+    /// The array as it was before the projection.
+    original: Option<Doc<'a>>,
 }
 
 /// The array that the path leads to in a projected document, if names have to be passed over.
-pub(super) fn find<'a>(projected: Doc<'a>, path: &[Box<str>]) -> Option<Found<'a>> {
-    let mut below = projected;
+pub(super) fn find<'a>(projected: Doc<'a>, original: Doc<'a>, path: &[Box<str>]) -> Option<Found<'a>> {
+    let (mut below, mut before) = (projected, Some(original));
     let mut passed_over = false;
     for (number, name) in path.iter().enumerate() {
+        let was = before.and_then(|before| before.get(name));
         match below.get(name) {
-            Some(Value::Array(array)) => return passed_over.then_some(Found { names: number + 1, array }),
-            Some(Value::Document(inner)) => below = inner,
+            Some(Value::Array(array)) => {
+                let original = was.and_then(|was| if let Value::Array(was) = was { Some(was) } else { None });
+                return passed_over.then_some(Found { names: number + 1, array, original });
+            }
+            Some(Value::Document(inner)) => {
+                below = inner;
+                before = was.and_then(|was| was.as_document());
+            }
             _ => passed_over = true,
         }
     }
@@ -29,9 +38,16 @@ pub(super) fn find<'a>(projected: Doc<'a>, path: &[Box<str>]) -> Option<Found<'a
 }
 
 impl<'a> Found<'a> {
-    /// The array.
-    pub(super) fn array(&self) -> Doc<'a> {
-        self.array
+    /// The element that stood at a position before the projection; none if nothing is left of it.
+    pub(super) fn item(&self, position: usize) -> Option<Element<'a>> {
+        let mut at = position;
+        // Of an array that was projected itself, what has no fields is gone.
+        if let Some(original) = self.original.filter(|original| original.count() != self.array.count()) {
+            let stays = |item: &Element<'_>| matches!(item.kind, Kind::Document | Kind::Array);
+            original.iter().nth(position).filter(stays)?;
+            at = original.iter().take(position).filter(stays).count();
+        }
+        self.array.iter().nth(at)
     }
 
     /// The projected document with the element, in an array of its own, at the path; `original` tells the places of
@@ -109,8 +125,8 @@ mod tests {
     fn put(projected: Document, original: Document, path: &str) -> Option<Document> {
         let (projected, original) = (buffer(&projected), buffer(&original));
         let path: Vec<Box<str>> = path.split('.').map(Into::into).collect();
-        let found = find(projected.doc(), &path)?;
-        let item = found.array().iter().nth(1).expect("an element");
+        let found = find(projected.doc(), original.doc(), &path)?;
+        let item = found.item(1).expect("an element");
         let bytes = found.put(projected.doc(), original.doc(), &path, item);
         Some(bson::deserialize_from_slice(&bytes).expect("bson"))
     }
