@@ -110,6 +110,18 @@ impl IndexSpec {
     /// 67 for keys and combinations that cannot be, 197 for unknown fields (passed over if `ignore_unknown`), 14 for
     /// wrong types, 9 for missing ones.
     pub(crate) fn parse(doc: Doc<'_>, ignore_unknown: bool) -> Result<IndexSpec> {
+        let (spec, expiry) = IndexSpec::read(doc, ignore_unknown)?;
+        spec.check(expiry)?;
+        Ok(spec)
+    }
+
+    /// Reads the fields of a specification, which is to be [checked](IndexSpec::check) as a whole then; with what is
+    /// wrong with its expiry.
+    ///
+    /// # Errors
+    /// As [`IndexSpec::parse`], for single fields.
+    pub(crate) fn read(doc: Doc<'_>, ignore_unknown: bool) -> Result<(IndexSpec, Result<()>)> {
+        let mut wrong_expiry = Ok(());
         let mut spec = IndexSpec { name: String::new(), ..IndexSpec::id() };
         let (mut has_key, mut has_name) = (false, false);
         for element in doc.iter() {
@@ -144,7 +156,10 @@ impl IndexSpec {
                 "hidden" => {
                     spec.hidden = value.as_bool().ok_or_else(|| wrong_type(field, element.kind, "bool"))?;
                 }
-                "expireAfterSeconds" => spec.expire_after_seconds = Some(expiry(&value)?),
+                "expireAfterSeconds" => match expiry(&value) {
+                    Ok(seconds) => spec.expire_after_seconds = Some(seconds),
+                    Err(wrong) => wrong_expiry = Err(wrong),
+                },
                 "partialFilterExpression" => spec.partial = Some(document(field, &value)?),
                 "collation" => {
                     let collation = document(field, &value)?;
@@ -188,8 +203,7 @@ impl IndexSpec {
         if !has_name {
             return Err(missing("name"));
         }
-        spec.check()?;
-        Ok(spec)
+        Ok((spec, wrong_expiry))
     }
 
     /// Makes the collation whole, the collection's applying if none is given; one that says `simple` is none.
@@ -204,8 +218,12 @@ impl IndexSpec {
         Ok(())
     }
 
-    /// The checks that need the whole specification.
-    fn check(&self) -> Result<()> {
+    /// The checks that need the whole specification; `expiry` is what reading has found wrong with that.
+    ///
+    /// # Errors
+    /// 67 for most that cannot be, 2 for reserved names.
+    pub(crate) fn check(&self, expiry: Result<()>) -> Result<()> {
+        expiry?;
         if self.name.is_empty() {
             return Err(cannot("index name cannot be empty"));
         }

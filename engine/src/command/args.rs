@@ -246,13 +246,14 @@ impl<'a> Args<'a> {
     }
 }
 
-/// A number cut to an integer, saturating at the ends; `None` for other types.
+/// A number made an integer, saturating at the ends; `None` for other types.
 pub(crate) fn to_integer(value: &Value<'_>) -> Option<i64> {
     match value {
         Value::Int32(n) => Some(i64::from(*n)),
         Value::Int64(n) => Some(*n),
         Value::Double(d) => Some(*d as i64),
-        Value::Decimal128(d) => Some(d.as_exact_i64().unwrap_or(d.to_f64() as i64)),
+        // Unlike doubles, which are cut, decimals are rounded.
+        Value::Decimal128(d) => Some(d.as_exact_i64().unwrap_or(d.to_f64().round_ties_even() as i64)),
         _ => None,
     }
 }

@@ -109,6 +109,9 @@ pub(crate) fn show_tree(reply: &mut Builder, name: &str, stats: &TreeStats) {
 
 pub(super) fn db_stats(request: &Request<'_>, _cx: &mut Cx<'_>) -> Result<Builder> {
     let args = Args { name: "dbStats", doc: request.command };
+    if let Some(Value::String(_)) = args.get("dbStats") {
+        return Err(Error::new(code::INVALID_NAMESPACE, "dbStats is about a database, not a collection"));
+    }
     let scale = scale(&args)? as f64;
     let (mut collections, mut views, mut objects, mut indexes) = (0u64, 0u64, 0u64, 0u64);
     let (mut data, mut storage, mut index_bytes) = (0u64, 0u64, 0u64);

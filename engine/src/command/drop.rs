@@ -49,6 +49,7 @@ pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
 
 pub(super) fn database(request: &Request<'_>, _cx: &mut Cx<'_>) -> Result<Builder> {
     let args = Args::of_command("dropDatabase", request.command, &[])?;
+    args.required("dropDatabase")?;
     if args.integer("dropDatabase")? != Some(1) {
         return Err(Error::new(5_255_100, "Have to pass 1 as 'drop' parameter"));
     }

@@ -90,7 +90,7 @@ const MAX_NODES: i64 = 50;
 /// 13 for a command of another database, 322 and 323 for another API than version 1 or commands outside of it,
 /// 4886600 for its parameters without a version, 20 for transactions, 72 for fields that do not go together
 /// or do not belong to the command, 9 and 2 for a write concern that cannot be met, 2 for a `maxTimeMS` that is no
-/// time (`aggregate` reads its own).
+/// time (`aggregate` and `getMore` read their own).
 pub(super) fn check(name: &str, database: &str, command: Doc<'_>) -> Result<()> {
     let args = Args { name: "command", doc: command };
     check_api(name, &args)?;
@@ -98,7 +98,7 @@ pub(super) fn check(name: &str, database: &str, command: Doc<'_>) -> Result<()> 
         return Err(Error::new(code::UNAUTHORIZED, format!("{name} may only be run against the admin database.")));
     }
     check_transaction(&args)?;
-    if name != "aggregate" {
+    if !matches!(name, "aggregate" | "getMore") {
         find::max_time_ms(&args)?;
     }
     if let Some(concern) = command.get("writeConcern") {

@@ -30,8 +30,11 @@ pub(super) fn create(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> 
         layout::series::check_specs(list)?;
     }
     let mut specs = Vec::new();
+    let mut expiries = Vec::new();
     for spec in args.required_documents("indexes")? {
-        specs.push(IndexSpec::parse(spec, ignore_unknown)?);
+        let (spec, expiry) = IndexSpec::read(spec, ignore_unknown)?;
+        specs.push(spec);
+        expiries.push(expiry);
     }
     if specs.is_empty() {
         return Err(Error::new(code::BAD_VALUE, "Must specify at least one index to create"));
@@ -40,6 +43,7 @@ pub(super) fn create(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> 
         namespace::check_writable(request.database, name)?;
         return Err(Error::new(code::BAD_VALUE, "commitQuorum is for replica sets, of which there are none"));
     }
+    specs.iter().zip(expiries).try_for_each(|(spec, expiry)| spec.check(expiry))?;
     if let Target::View(_) = target {
         return Err(not_on_a_view(&request.namespace(name)));
     }

@@ -16,7 +16,7 @@ pub(super) fn connection_status(request: &Request<'_>, _cx: &mut Cx<'_>) -> Resu
     let info = reply.open_document("authInfo");
     append_empty_array(&mut reply, "authenticatedUsers");
     append_empty_array(&mut reply, "authenticatedUserRoles");
-    if args.flag("showPrivileges")? {
+    if args.loose_flag("showPrivileges")?.unwrap_or(false) {
         append_empty_array(&mut reply, "authenticatedUserPrivileges");
     }
     reply.close(info);

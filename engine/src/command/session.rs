@@ -17,7 +17,8 @@ pub(super) fn version() -> String {
     VERSION.map(|n| n.to_string()).join(".")
 }
 
-pub(super) fn ping(_request: &Request<'_>, _cx: &mut Cx<'_>) -> Result<Builder> {
+pub(super) fn ping(request: &Request<'_>, _cx: &mut Cx<'_>) -> Result<Builder> {
+    Args::of_command("ping", request.command, &[])?;
     Ok(Builder::new())
 }
 

@@ -214,15 +214,27 @@ pub(crate) fn place_among<V>(held: &[V], n: usize, is_max: bool, order: impl Fn(
     Some(held.partition_point(|value| order(value) == Ordering::Greater))
 }
 
+/// MongoDB's code for a double that no integer comes near to.
+pub(super) const NO_INTEGER: i32 = 31109;
+
+/// Whether a value is a double that cannot be cut to an integer.
+pub(super) fn is_beyond_integers(value: &Value<'_>) -> bool {
+    const LIMIT: f64 = 9_223_372_036_854_775_808.0;
+    matches!(value, Value::Double(d) if d.is_nan() || !(-LIMIT..LIMIT).contains(d))
+}
+
 /// The number of elements that `$firstN` and its siblings give; shared with the accumulators.
 ///
 /// # Errors
-/// 5787902 if it is no number, 5787903 if no integer, 5787908 if not positive.
+/// 5787902 if it is no number, 31109 if beyond all integers, 5787903 if no integer, 5787908 if not positive.
 pub(crate) fn read_n(value: &Val<'_>) -> Result<usize> {
     let Some(number) = value.get().filter(|v| v.kind().is_number()) else {
         return fail(5_787_902, format!("'n' must be an integer, not {}", type_name(value)));
     };
     let Some(n) = number.as_exact_i64() else {
+        if is_beyond_integers(&number) {
+            return fail(NO_INTEGER, "'n' is beyond all integers");
+        }
         return fail(5_787_903, "'n' must be an integer");
     };
     match usize::try_from(n) {

@@ -124,6 +124,9 @@ pub fn check_length(names: usize) -> Result<()> {
 /// zero byte; as [`check_length`].
 pub(crate) fn split_path(path: &str) -> Result<Box<[Box<str>]>> {
     check_length(path.split('.').count())?;
+    if path.is_empty() {
+        return Err(Error::new(40352, "a field path must not be empty"));
+    }
     if path.ends_with('.') {
         return Err(Error::new(40353, format!("a field path must not end with a dot: '{path}'")));
     }

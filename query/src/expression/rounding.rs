@@ -3,6 +3,7 @@
 use bindery_document::{DecimalClass, Result, Value};
 
 use super::arithmetic::numeric_operand;
+use super::array_order::{NO_INTEGER, is_beyond_integers};
 use super::decimal::arithmetic::{Rounding, quantize};
 use super::decimal::{nan, text::from_i128};
 use super::number::{Number, Width, integer_result};
@@ -87,10 +88,16 @@ fn to_place<'a>(name: &str, scope: &Scope<'a>, operands: &'a [Node], mode: Round
 
 fn read_place(name: &str, place: &Val<'_>) -> Result<i32> {
     let Some(n) = place.get().and_then(|v| v.as_exact_i64()) else {
-        let is_number = place.get().is_some_and(|v| v.kind().is_number());
-        let code = if is_number { 51082 } else { 16004 };
+        let code = match place.get() {
+            Some(value) if is_beyond_integers(&value) => NO_INTEGER,
+            Some(value) if value.kind().is_number() => 51082,
+            _ => 16004,
+        };
         return fail(code, format!("{name}'s place must be an integer, not {}", type_name(place)));
     };
+    if i32::try_from(n).is_err() {
+        return fail(51082, format!("{name}'s place must be a 32-bit integer"));
+    }
     if !(-20..=100).contains(&n) {
         return fail(51083, format!("{name}'s place must lie between -20 and 100, not at {n}"));
     }

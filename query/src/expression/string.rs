@@ -3,6 +3,7 @@
 use bindery_document::{Builder, Error, Result, Text, Value, validate};
 
 use super::array::bound;
+use super::array_order::{NO_INTEGER, is_beyond_integers};
 use super::limits::check_text_bytes;
 use super::registry::{Arity, Entry, Field, Folding, Named};
 use super::text::coerce;
@@ -122,12 +123,18 @@ fn cut(value: &Val<'_>) -> Option<i64> {
 
 fn substr_bytes<'a>(_: &Scope<'a>, string: Val<'a>, start: Val<'a>, length: Val<'a>) -> Result<Val<'a>> {
     let text = coerce(&string)?;
-    let Some(start) = cut(&start) else {
-        return fail(16034, format!("$substrBytes: the start must be a number, not {}", type_name(&start)));
+    let from = start;
+    let Some(start) = cut(&from) else {
+        return fail(16034, format!("$substrBytes: the start must be a number, not {}", type_name(&from)));
     };
-    let Some(length) = cut(&length) else {
+    let Some(to) = cut(&length) else {
         return fail(16035, format!("$substrBytes: the length must be a number, not {}", type_name(&length)));
     };
+    let is_beyond = |place: &Val<'_>| place.get().is_some_and(|place| is_beyond_integers(&place));
+    if is_beyond(&from) || is_beyond(&length) {
+        return fail(NO_INTEGER, "$substrBytes: a place is beyond all integers");
+    }
+    let length = to;
     let Ok(start) = usize::try_from(start) else {
         return fail(50752, format!("$substrBytes: the start must not be negative: {start}"));
     };

@@ -33,7 +33,8 @@ fn parse_let(argument: Value<'_>, ctx: &mut ParseContext) -> Result<Node> {
     let Some(body) = body else {
         return fail(16877, "$let needs 'in'");
     };
-    let Value::Document(vars) = vars else {
+    // An array is a document whose names are numbers.
+    let (Value::Document(vars) | Value::Array(vars)) = vars else {
         return fail(10065, "$let's 'vars' must be a document");
     };
     let (mut names, mut values) = (Vec::new(), Vec::new());

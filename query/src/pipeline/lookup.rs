@@ -82,6 +82,9 @@ pub(super) fn parse(argument: Value<'_>, context: &mut ParseContext) -> Result<L
             }
             return malformed(&format!("needs a string as '{}'", element.key_str()));
         };
+        if matches!(element.key, b"localField" | b"foreignField") && text.as_bytes().is_empty() {
+            return malformed(&format!("needs a path as '{}'", element.key_str()));
+        }
         *place = Some(text.as_str());
     }
     let makes_its_own = stages

@@ -2,7 +2,7 @@
 
 use bindery_document::{Doc, Error, OwnedValue, Result, Value, code};
 
-use crate::expression::field_path::check_variable_name;
+use crate::expression::field_path::{check_variable_name, split_path};
 use crate::expression::{Expression, Scope};
 use crate::filter::ParseContext;
 
@@ -147,7 +147,10 @@ fn parse_target(value: Value<'_>, empty_code: i32) -> Result<(Option<Box<str>>, 
 
 fn parse_on(value: Value<'_>) -> Result<Vec<Box<str>>> {
     match value {
-        Value::String(path) => Ok(vec![path.as_str().into()]),
+        Value::String(path) => {
+            split_path(path.as_str())?;
+            Ok(vec![path.as_str().into()])
+        }
         Value::Array(items) if items.is_empty() => fail(51187, "'on' must name a field"),
         Value::Array(items) => {
             let mut paths: Vec<Box<str>> = Vec::new();
@@ -155,6 +158,7 @@ fn parse_on(value: Value<'_>) -> Result<Vec<Box<str>>> {
                 let Some(path) = item.value().as_str() else {
                     return fail(51134, "'on' must be strings");
                 };
+                split_path(path)?;
                 if paths.iter().any(|other| &**other == path) {
                     return fail(31465, &format!("'on' names the field '{path}' twice"));
                 }

@@ -76,6 +76,43 @@ pub(super) fn check_collection(name: &str) -> Result<()> {
     Ok(())
 }
 
+/// Checks the argument of `$collStats`.
+///
+/// # Errors
+/// 14 for fields of wrong types, 31170 for a `count` that asks for more, 51024 for a scale below 1, 40415 for unknown
+/// fields.
+fn check_coll_stats(spec: Doc<'_>) -> Result<()> {
+    let wrong = |code: i32, field: &Element<'_>, why: &str| {
+        Err(Error::new(code, format!("$collStats: '{}' {why}", field.key_str())))
+    };
+    for field in spec {
+        let asked = match (field.key, field.value()) {
+            (b"count" | b"storageStats" | b"latencyStats" | b"queryExecStats", Value::Document(asked)) => asked,
+            (b"count" | b"storageStats" | b"latencyStats" | b"queryExecStats", Value::Null | Value::Undefined) => {
+                continue;
+            }
+            (b"count" | b"storageStats" | b"latencyStats" | b"queryExecStats", _) => {
+                return wrong(code::TYPE_MISMATCH, &field, "must be a document");
+            }
+            _ => return wrong(40415, &field, "is not known"),
+        };
+        if field.key == b"count" && !asked.is_empty() {
+            return wrong(31170, &field, "must be empty");
+        }
+        match asked.get("scale").filter(|_| field.key == b"storageStats") {
+            None | Some(Value::Null | Value::Undefined) => {}
+            Some(scale) => match scale.as_f64() {
+                None => return wrong(code::TYPE_MISMATCH, &field, "needs a number as 'scale'"),
+                Some(scale) if scale.is_nan() || scale < 1.0 => {
+                    return wrong(51024, &field, "needs a scale of 1 and more");
+                }
+                Some(_) => {}
+            },
+        }
+    }
+    Ok(())
+}
+
 /// The one field of a stage.
 fn named<'a>(element: &Element<'a>) -> Result<Element<'a>> {
     let Value::Document(document) = element.value() else {
@@ -155,7 +192,10 @@ fn parse_stage(stage: Element<'_>, context: &mut ParseContext, place: Place, sta
             _ => return Err(Error::new(28803, "$indexStats takes an empty document")),
         },
         b"$collStats" => match argument {
-            Value::Document(spec) => Stage::CollStats(Arc::new(spec.into())),
+            Value::Document(spec) => {
+                check_coll_stats(spec)?;
+                Stage::CollStats(Arc::new(spec.into()))
+            }
             _ => return Err(Error::new(5_447_000, "$collStats takes a document")),
         },
         b"$planCacheStats" => Stage::PlanCacheStats,

@@ -42,6 +42,11 @@ pub(super) fn parse(value: Value<'_>, place: Place, context: &mut ParseContext) 
         return malformed("an output must be a function in a document");
     };
     let (mut function, mut window) = (None, None);
+    if let Some(first) = spec.first().filter(|first| matches!(first.key, b"$rank" | b"$denseRank" | b"$documentNumber"))
+        && spec.count() > 1
+    {
+        return Err(Error::new(5_371_601, format!("{} takes no window and nothing else", first.key_str())));
+    }
     for element in spec {
         match element.key {
             b"window" => window = Some(element.value()),

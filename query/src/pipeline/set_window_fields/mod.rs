@@ -81,6 +81,7 @@ pub(super) fn parse(argument: Value<'_>, context: &mut ParseContext) -> Result<S
             Some(Sort::parse(by.finish().doc(), context.collation.as_ref())?)
         }
     };
+    let has_order = order.is_some();
     let order = match order {
         Some(by) if !by.is_empty() => Some(Sort::parse(by, context.collation.as_ref())?),
         _ => None,
@@ -89,16 +90,16 @@ pub(super) fn parse(argument: Value<'_>, context: &mut ParseContext) -> Result<S
         Some([only]) => Some((split_path(&only.path)?, only.descending)),
         _ => None,
     };
-    let place =
-        function::Place { has_order: order.is_some(), sort: sort_path.as_ref().map(|(_, descending)| *descending) };
+    let place = function::Place { has_order, sort: sort_path.as_ref().map(|(_, descending)| *descending) };
     let mut outputs: Vec<(Box<[Box<str>]>, Function)> = Vec::new();
     for element in output {
+        let function = function::parse(element.value(), place, context)?;
         let path = split_path(element.key_str())?;
         let meets = |other: &[Box<str>]| other.iter().zip(&path).all(|(a, b)| a == b);
         if outputs.iter().any(|(other, _)| meets(other)) {
             return Err(Error::new(6_307_900, format!("the outputs meet at '{}'", element.key_str())));
         }
-        outputs.push((path, function::parse(element.value(), place, context)?));
+        outputs.push((path, function));
     }
     let written = DocBuf::from(spec);
     Ok(SetWindowFields { partition_by, partition_order, order, sort_path, outputs, written })

@@ -120,13 +120,16 @@ impl Window {
                     if !value.kind().is_number() {
                         return malformed("a bound by range must be a number");
                     }
-                    if unit.is_some() && value.as_exact_i64().is_none() {
+                    if unit.is_some() && value.as_exact_i64().and_then(|n| i32::try_from(n).ok()).is_none() {
                         return malformed("a bound with a unit must be an integer");
                     }
                     Ok(OwnedValue::new(value))
                 };
                 let lower = parse_bound(&lower, context, offset)?;
                 let upper = parse_bound(&upper, context, offset)?;
+                if exceeds(&lower, &upper) {
+                    return Err(Error::new(5_339_900, "a window's lower bound must not exceed its upper bound"));
+                }
                 let Some(is_descending) = sort else {
                     return Err(Error::new(5_339_902, "a window by range needs 'sortBy' with one path"));
                 };
@@ -180,6 +183,18 @@ impl Window {
     }
 }
 
+/// Whether a bound by range lies beyond the one that it should not exceed; the current document counts as zero.
+fn exceeds(lower: &Bound<OwnedValue>, upper: &Bound<OwnedValue>) -> bool {
+    let zero = OwnedValue::new(Value::Int32(0));
+    let place = |bound: &Bound<OwnedValue>| match bound {
+        Bound::Unbounded => None,
+        Bound::Current => Some(zero.clone()),
+        Bound::Offset(offset) => Some(offset.clone()),
+    };
+    let ends = place(lower).zip(place(upper));
+    ends.is_some_and(|(lower, upper)| bindery_document::order::compare(&lower.value(), &upper.value()).is_gt())
+}
+
 /// A bound is a word or a constant.
 fn parse_bound<T>(
     value: &OwnedValue,
@@ -192,6 +207,9 @@ fn parse_bound<T>(
             "current" => return Ok(Bound::Current),
             _ => {}
         }
+    }
+    if matches!(value.value(), Value::String(_)) {
+        return malformed("a window's bounds are 'current', 'unbounded', or constant");
     }
     let expression = crate::expression::Expression::parse(value.value(), &mut context.expressions)?;
     match expression.as_constant() {
