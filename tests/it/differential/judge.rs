@@ -74,10 +74,17 @@ impl Judge<'_> {
     }
 
     /// Whether a sorted find fails as `got` where MongoDB meets the documents from the other end: documents are
-    /// projected before they are sorted or after, and which of two that fail is met first is open.
+    /// projected before they are sorted or after, and which of two that fail is met first is open. Where a sort leaves
+    /// the order open, any document may be the first that fails.
     fn meets_first(&mut self, command: &Document, got: &Answer) -> bool {
-        if !command.contains_key("sort") || !command.contains_key("projection") || command.contains_key("limit") {
+        let Ok(sort) = command.get_document("sort") else {
             return false;
+        };
+        if !command.contains_key("projection") {
+            return false;
+        }
+        if command.get_i32("limit").is_ok_and(|limit| limit != 0) {
+            return !sort.contains_key("_id") && self.fails_alone(command, got);
         }
         let mut unsorted = command.clone();
         unsorted.remove("sort");
@@ -167,6 +174,25 @@ impl Judge<'_> {
             }
         }
         false
+    }
+
+    /// Whether MongoDB fails as `got` for one of the documents on its own.
+    fn fails_alone(&mut self, command: &Document, got: &Answer) -> bool {
+        let mut alone = command.clone();
+        ["sort", "limit", "skip", "hint", "min", "max"].iter().for_each(|field| drop(alone.remove(field)));
+        let filter = command.get_document("filter").cloned().unwrap_or_default();
+        let all = doc! { "find": "c", "projection": { "_id": 1 }, "batchSize": 10_000 };
+        let reply = self.oracle.run(self.db, &raw(&all));
+        let Answer::Cursor(docs) = read(self.oracle, self.db, &reply) else {
+            return false;
+        };
+        let ids: Vec<Bson> = docs.iter().filter_map(|doc| Document::try_from(&**doc).ok()?.remove("_id")).collect();
+        ids.into_iter().any(|id| {
+            alone.insert("filter", doc! { "$and": [{ "_id": { "$eq": id } }, filter.clone()] });
+            let reply = self.oracle.run(self.db, &raw(&alone));
+            let expected = read(self.oracle, self.db, &reply);
+            self.strict_fault(&alone, &expected, got).is_none()
+        })
     }
 
     /// The command such that MongoDB answers it plainly, without an index; nothing if it insists on one.
@@ -399,7 +425,8 @@ pub(super) fn write_fault(
         errors.iter().filter_map(|e| e.as_document()?.get("code").cloned()).chain(reply.get("code").cloned()).collect()
     };
     let (expected_codes, got_codes) = (codes(&expected), codes(&got));
-    let order_decides = !expected_codes.is_empty() && !scene.indexes.is_empty() && names_many(command);
+    let has_choice = !scene.indexes.is_empty() || asks_for_ids(command);
+    let order_decides = !expected_codes.is_empty() && has_choice && names_many(command);
     if expected_codes != got_codes {
         // With several documents in reach, which of two errors comes first is open too.
         if order_decides && !got_codes.is_empty() {
@@ -427,13 +454,18 @@ pub(super) fn write_fault(
 }
 
 fn names_many(command: &Document) -> bool {
+    statements(command)
+        .any(|s| s.get_bool("multi").unwrap_or(false) || s.get_i32("limit").is_ok_and(|limit| limit == 0))
+}
+
+/// Whether the index on `_id`, which is always there, may serve a statement.
+fn asks_for_ids(command: &Document) -> bool {
+    statements(command).any(|s| s.get_document("q").is_ok_and(|query| query.to_string().contains("\"_id\"")))
+}
+
+fn statements(command: &Document) -> impl Iterator<Item = &Document> {
     let statements = command.get_array("updates").or_else(|_| command.get_array("deletes"));
-    statements.is_ok_and(|statements| {
-        statements
-            .iter()
-            .filter_map(Bson::as_document)
-            .any(|s| s.get_bool("multi").unwrap_or(false) || s.get_i32("limit").is_ok_and(|limit| limit == 0))
-    })
+    statements.into_iter().flatten().filter_map(Bson::as_document)
 }
 
 /// A write's reply as a document, ids and times that a server made up replaced by one that stands for them.
