@@ -1,5 +1,5 @@
 //! What does an insert cost above keeping the bytes? Documents through the typed API and as commands, a thousand at a
-//! time, into an empty collection, with the index on `_id` alone and with one more.
+//! time, into an empty collection, with the index on `_id` alone and with one more; also with ids in no order.
 //!
 //! The baseline pushes a copy of each document to a `Vec` and its `_id` to a `BTreeMap`: what a program without a
 //! database would do.
@@ -77,6 +77,17 @@ fn insert(c: &mut Criterion) {
             b.iter_batched(|| collection(indexed), load, BatchSize::PerIteration);
         });
     }
+    // An odd factor below the modulus' power of two visits every number once.
+    let scattered: Vec<RawDocumentBuf> = (0..READINGS).map(|nth| reading(nth * 0x9E3B1 % (1 << 20))).collect();
+    group.bench_function("Collection::insert_many, ids in no order", |b| {
+        let load = |(db, collection): (Database, Collection<RawDocumentBuf>)| {
+            for batch in scattered.chunks(BATCH) {
+                collection.insert_many(batch).expect("inserted");
+            }
+            db
+        };
+        b.iter_batched(|| collection(false), load, BatchSize::PerIteration);
+    });
     group.finish();
 }
 
