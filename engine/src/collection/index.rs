@@ -206,6 +206,25 @@ impl Index {
         }
     }
 
+    /// Adds the entry of a document with one key, in one descent, if no record has the key; false, and nothing changed,
+    /// if one has or may have. The record id must be above all in the index.
+    pub(crate) fn insert_distinct(
+        &mut self,
+        keys: &Keys,
+        record_id: RecordId,
+        entry: &mut KeyBuilder,
+        visitor: &mut impl PageVisitor,
+    ) -> bool {
+        let mut all = keys.iter();
+        let (Some(key), None) = (all.next(), all.next()) else { return false };
+        let entry = make_entry(entry, key.bytes, record_id);
+        let added = self.tree.insert_if_distinct(entry, key.bytes.len(), key.type_bits, visitor);
+        if added {
+            self.note_multikey(keys);
+        }
+        added
+    }
+
     /// Removes a document's entries.
     pub(crate) fn remove_keys(&mut self, keys: &Keys, record_id: RecordId, entry: &mut KeyBuilder, cx: &mut Cx<'_>) {
         for key in keys.iter() {

@@ -55,17 +55,27 @@ impl<'a> Inserter<'a> {
             validator::check_insert(&state.options, document)?;
         }
         scratch.prepare(state.indexes.len());
-        for (index, keys) in state.indexes.iter().zip(&mut scratch.new) {
-            index.keys_of(document, keys)?;
-            if index.meta.is_unique {
-                unique::check(index, keys, None, &mut scratch.found, cx)?;
+        // If only the first index may refuse its key, which is the one on `_id`, it does so where it would insert it.
+        let (first, others) = (state.indexes.first(), state.indexes.get(1..).unwrap_or_default());
+        let first = first.filter(|first| first.meta.is_unique && !others.iter().any(|index| index.meta.is_unique));
+        for (at, index) in state.indexes.iter().enumerate() {
+            if let Err(error) = index.keys_of(document, &mut scratch.new[at]) {
+                // Of two faults the earlier index's is told.
+                if let Some(first) = first.filter(|_| at > 0) {
+                    unique::check(first, &scratch.new[0], None, &mut scratch.found, &mut cx.visitor)?;
+                }
+                return Err(error);
+            }
+            if index.meta.is_unique && first.is_none() {
+                unique::check(index, &scratch.new[at], None, &mut scratch.found, &mut cx.visitor)?;
             }
         }
 
+        let is_unchecked = first.is_some();
         let state = self.change.get();
         let record_id = match cx.visitor.is_watching() {
-            true => store(state, document, scratch, &mut cx.visitor),
-            false => store(state, document, scratch, &mut Untraced),
+            true => store(state, document, is_unchecked, scratch, &mut cx.visitor)?,
+            false => store(state, document, is_unchecked, scratch, &mut Untraced)?,
         };
         let new = scratch.new.iter().take(state.indexes.len());
         cx.work.index_entries_written += new.map(|keys| keys.len() as u64).sum::<u64>();
@@ -75,10 +85,30 @@ impl<'a> Inserter<'a> {
 }
 
 /// Stores a document and the keys that were made of it.
-fn store<V: PageVisitor>(state: &mut State, document: Doc<'_>, scratch: &mut Scratch, visitor: &mut V) -> RecordId {
-    let record_id = state.records.append(document.as_bytes(), visitor);
-    for (index, keys) in state.indexes.iter_mut().zip(&scratch.new) {
-        index.insert_keys(keys, record_id, &mut scratch.entry, visitor);
+///
+/// # Errors
+/// 11000 if the first index is still to be asked and its key is taken; nothing is changed then.
+fn store<V: PageVisitor>(
+    state: &mut State,
+    document: Doc<'_>,
+    is_first_unchecked: bool,
+    scratch: &mut Scratch,
+    visitor: &mut V,
+) -> Result<RecordId> {
+    let record_id = state.records.next_id();
+    let Scratch { new, entry, found, .. } = scratch;
+    let mut indexes = state.indexes.iter_mut().zip(&*new);
+    if is_first_unchecked
+        && let Some((first, keys)) = indexes.next()
+        && !first.insert_distinct(keys, record_id, entry, visitor)
+    {
+        unique::check(first, keys, None, found, visitor)?;
+        first.insert_keys(keys, record_id, entry, visitor);
     }
-    record_id
+    for (index, keys) in indexes {
+        index.insert_keys(keys, record_id, entry, visitor);
+    }
+    let stored = state.records.append(document.as_bytes(), visitor);
+    debug_assert_eq!(stored, record_id, "the next id was asked for");
+    Ok(record_id)
 }

@@ -3,7 +3,7 @@
 use bindery_document::{Builder, Error, Result, Value, code};
 use bindery_index::key::split_record_id;
 use bindery_index::keygen::Keys;
-use bindery_index::tree;
+use bindery_index::{PageVisitor, tree};
 
 use crate::collection::Index;
 use crate::execute::corrupt;
@@ -18,14 +18,14 @@ pub(super) fn check(
     keys: &Keys,
     own: Option<&Keys>,
     found: &mut Vec<u8>,
-    cx: &mut Cx<'_>,
+    visitor: &mut impl PageVisitor,
 ) -> Result<()> {
     for key in keys.iter() {
         // What is above all entries is not taken: the usual case where ids ascend.
         if index.tree.is_above_all(key.bytes) || own.is_some_and(|own| own.iter().any(|old| old.bytes == key.bytes)) {
             continue;
         }
-        if index.tree.first_from(key.bytes, found, &mut cx.visitor).is_none() {
+        if index.tree.first_from(key.bytes, found, visitor).is_none() {
             continue;
         }
         let (taken, _) = split_record_id(found).map_err(corrupt)?;

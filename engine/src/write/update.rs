@@ -68,7 +68,7 @@ pub(crate) fn update(
         index.keys_of(before, old)?;
         index.keys_of(document, new)?;
         if index.meta.is_unique {
-            unique::check(index, new, Some(old), &mut scratch.found, cx)?;
+            unique::check(index, new, Some(old), &mut scratch.found, &mut cx.visitor)?;
         }
     }
 

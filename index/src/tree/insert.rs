@@ -40,6 +40,10 @@ type Siblings<P> = Vec<(Vec<u8>, Arc<P>)>;
 enum IfPresent {
     Replace,
     Keep,
+    /// Nothing is done either if the entry before the new one begins with as many of its bytes, or is out of sight.
+    Doubt {
+        key_len: usize,
+    },
 }
 
 /// One insert on its way through the tree.
@@ -53,6 +57,8 @@ struct Insertion<'a, V> {
     stats: &'a mut TreeStats,
     scratch: &'a mut Scratch,
     visitor: &'a mut V,
+    /// The way down has kept to the left edge of the tree.
+    leftmost: bool,
     added: bool,
     changed: bool,
     /// The entry is now the tree's last.
@@ -72,6 +78,21 @@ impl Tree {
         self.put(key, value, IfPresent::Keep, visitor)
     }
 
+    /// Adds an entry in one descent if the entry before it surely does not begin with the same `key_len` bytes, and it is
+    /// not there itself. `false`, and nothing changed, if it does or if its page does not tell; that is seldom.
+    ///
+    /// Where entries are keys with ascending record ids behind them, and this id is the highest, it so adds keys that
+    /// no other record has.
+    pub fn insert_if_distinct(
+        &mut self,
+        entry: &[u8],
+        key_len: usize,
+        value: &[u8],
+        visitor: &mut impl PageVisitor,
+    ) -> bool {
+        self.put(entry, value, IfPresent::Doubt { key_len }, visitor)
+    }
+
     fn put(&mut self, key: &[u8], value: &[u8], if_present: IfPresent, visitor: &mut impl PageVisitor) -> bool {
         let above = self.last_key.as_deref().and_then(|last| {
             let shared = common(last, key);
@@ -81,6 +102,11 @@ impl Tree {
             };
             is_above.then_some((last, shared))
         });
+        if let (IfPresent::Doubt { key_len }, Some((_, shared))) = (if_present, above)
+            && shared >= key_len
+        {
+            return false;
+        }
         let appended = above.is_some();
         let mut insertion = Insertion {
             key,
@@ -91,6 +117,7 @@ impl Tree {
             stats: &mut self.stats,
             scratch: &mut self.scratch,
             visitor,
+            leftmost: true,
             added: false,
             changed: false,
             at_end: false,
@@ -151,6 +178,7 @@ impl<V: PageVisitor> Insertion<'_, V> {
             None => inner.child_for(self.key),
         };
         let rightmost = rightmost && child == last;
+        self.leftmost &= child == 0;
         let siblings = match &mut inner.children {
             Children::Leaves(list) => {
                 let siblings = self.insert_into_leaf(&mut list[child], rightmost);
@@ -238,6 +266,18 @@ impl<V: PageVisitor> Insertion<'_, V> {
         siblings
     }
 
+    /// Whether the entry before the place may begin as the new one does, if that matters.
+    fn is_doubtful(&self, leaf: &Leaf, place: &Place) -> bool {
+        let IfPresent::Doubt { key_len } = self.if_present else { return false };
+        if place.exact || (place.run == 0 && place.cell == 0) {
+            return place.exact || !self.leftmost;
+        }
+        let prefix = leaf.prefix();
+        let in_prefix = common(prefix, self.key);
+        let behind = if in_prefix == prefix.len() { place.prev_shared } else { 0 };
+        in_prefix + behind >= key_len
+    }
+
     fn note_added(&mut self) {
         self.added = true;
         self.changed = true;
@@ -246,6 +286,9 @@ impl<V: PageVisitor> Insertion<'_, V> {
     /// Adds the entry to this page or to one split off it.
     fn place(&mut self, leaf: &mut Leaf, siblings: &mut Siblings<Leaf>, rightmost: bool) {
         let found = leaf.locate(self.key);
+        if self.is_doubtful(leaf, &found) {
+            return;
+        }
         let mut replaced = false;
         if found.exact {
             if self.if_present == IfPresent::Keep {
@@ -353,6 +396,9 @@ impl<V: PageVisitor> Insertion<'_, V> {
     /// Adds the entry to a page of its own between what lies before and behind it.
     fn place_alone(&mut self, leaf: &mut Leaf, siblings: &mut Siblings<Leaf>) {
         let mut place = leaf.locate(self.key);
+        if self.is_doubtful(leaf, &place) {
+            return;
+        }
         let mut replaced = false;
         if place.exact {
             if self.if_present == IfPresent::Keep {

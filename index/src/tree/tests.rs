@@ -114,6 +114,29 @@ fn bound<'a>(random: &mut Random, key: &'a [u8]) -> Bound<&'a [u8]> {
     }
 }
 
+#[test]
+fn distinct_keys_go_in_at_once_and_others_not_at_all() {
+    let mut random = Random(11);
+    let (mut tree, mut model) = (Tree::default(), Model::new());
+    let mut doubts = 0;
+    for id in 0..20_000_u32 {
+        // Every other key is taken from then on; ids rise, as those of records do.
+        let key = format!("{:x}/", random.below(10_000));
+        let entry = [key.as_bytes(), &id.to_be_bytes()].concat();
+        let taken = model.range(key.clone().into_bytes()..).next().is_some_and(|(e, _)| e.starts_with(key.as_bytes()));
+        let added = tree.insert_if_distinct(&entry, key.len(), b"", &mut Untraced);
+        assert!(!(taken && added), "{key} is taken");
+        assert_eq!(tree.contains(&entry, &mut Untraced), added);
+        doubts += u32::from(!taken && !added);
+        if !taken {
+            tree.insert(&entry, b"", &mut Untraced);
+            model.insert(entry, Vec::new());
+        }
+    }
+    check_whole(&tree, &model);
+    assert!(doubts < 200, "{doubts} of {} were doubtful", model.len());
+}
+
 /// Every question about one key, answered by both.
 fn check_key(tree: &Tree, model: &Model, cursor: &mut Cursor, random: &mut Random, probe: &[u8], other: &[u8]) {
     let none = &mut Untraced;
