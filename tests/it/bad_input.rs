@@ -71,6 +71,33 @@ fn every_cut_and_every_flipped_bit_of_a_command_is_answered() {
 }
 
 #[test]
+fn every_flipped_bit_of_a_raw_document_is_stored_whole_or_refused() {
+    let db = holding();
+    let raw = db.collection::<RawDocumentBuf>("c");
+    let bytes = doc! { "_id": 2, "s": "text", "a": [1, { "b": true }], "e": { "x": "y" } }.to_vec().expect("bytes");
+    let mut refused = 0;
+    for at in 4..bytes.len() {
+        for bit in 0..8 {
+            let mut flipped = bytes.clone();
+            flipped[at] ^= 1 << bit;
+            let Ok(document) = RawDocumentBuf::from_bytes(flipped.clone()) else { continue };
+            let is_well_formed = RawDocument::from_bytes(&flipped).is_ok_and(|raw| Document::try_from(raw).is_ok());
+            for result in
+                [raw.insert_one(&document).map(drop), raw.replace_one(doc! { "_id": 3 }, &document).run().map(drop)]
+            {
+                match result {
+                    Ok(()) => assert!(is_well_formed, "byte {at}, bit {bit}"),
+                    Err(error) => refused += i32::from(error.code == 22),
+                }
+            }
+            db.collection::<Document>("c").delete_many(doc! { "_id": { "$ne": 1 } }).expect("deleted");
+        }
+    }
+    assert!(refused > 100, "{refused}");
+    assert_unchanged(&db);
+}
+
+#[test]
 fn a_document_of_sixteen_megabytes_and_one_is_refused() {
     let db = holding();
     let text = |n: usize| "x".repeat(n);

@@ -1,6 +1,6 @@
 //! Building commands and reading replies, in process.
 
-use bindery_document::{Builder, Doc, DocBuf, Error, Result, Value, code};
+use bindery_document::{Builder, Doc, DocBuf, Error, Result, Value, code, validate};
 use bindery_index::Untraced;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -78,9 +78,11 @@ pub(super) fn append_optional(command: &mut Builder, key: &str, document: Option
 /// A value as BSON bytes.
 ///
 /// # Errors
-/// 22 for what does not serialize into a document.
+/// 22 for what does not serialize into a document, or into a malformed one.
 pub(super) fn serialize<T: Serialize>(value: &T) -> Result<Vec<u8>> {
-    bson::serialize_to_vec(value).map_err(unfit)
+    let mut bytes = Vec::new();
+    serialize_into(value, &mut bytes)?;
+    Ok(bytes)
 }
 
 /// Appends a value's BSON bytes.
@@ -88,7 +90,10 @@ pub(super) fn serialize<T: Serialize>(value: &T) -> Result<Vec<u8>> {
 /// # Errors
 /// As [`serialize`]; what the buffer holds behind its old end is of no use then.
 pub(super) fn serialize_into<T: Serialize>(value: &T, buffer: &mut Vec<u8>) -> Result<()> {
-    bson::serialize_to_buffer(value, buffer).map_err(unfit)
+    let start = buffer.len();
+    bson::serialize_to_buffer(value, buffer).map_err(unfit)?;
+    // Raw documents are copied as they are, and nobody has looked into them yet.
+    Ok(validate::validate(&buffer[start..])?)
 }
 
 /// A stored document as a Rust type.
