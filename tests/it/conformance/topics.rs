@@ -53,7 +53,9 @@ required! {
     agg_unwind
     agg_window
     found
+    found_dates
     found_pipelines
+    found_windows
     index_create
     index_multikey
     index_partial_sparse

@@ -113,11 +113,11 @@ fn add_exactly(ms: i64, unit: Unit, amount: i64, zone: &Zone) -> Option<i64> {
         let day = i64::from(civil.day).min(days_in_month(year, month));
         let days = days_from_civil(year, month, day);
         let moved = days.checked_mul(DAY_MS)?.checked_add(local.rem_euclid(DAY_MS))?;
-        return Some(zone.to_utc(moved));
+        return Some(zone.to_utc(moved, zone.is_dst_at(ms)));
     }
     let by = unit.millis()?.checked_mul(amount)?;
     if matches!(unit, Unit::Week | Unit::Day) {
-        return Some(zone.to_utc(zone.to_local(ms).checked_add(by)?));
+        return Some(zone.to_utc(zone.to_local(ms).checked_add(by)?, zone.is_dst_at(ms)));
     }
     ms.checked_add(by)
 }

@@ -121,7 +121,7 @@ fn date_from_parts<'a>(scope: &Scope<'a>, operands: &'a [Option<Node>]) -> Resul
     // MongoDB counts microseconds on the way.
     let overflows = [second, millisecond].iter().any(|part| part.checked_mul(1000).is_none());
     match i64::try_from(ms) {
-        Ok(ms) if !overflows => Ok(Val::Value(Value::DateTime(zone.to_utc(ms)))),
+        Ok(ms) if !overflows => Ok(Val::Value(Value::DateTime(zone.to_utc_of_parts(ms)))),
         _ => fail(bindery_document::code::DURATION_OVERFLOW, "the date is out of range"),
     }
 }

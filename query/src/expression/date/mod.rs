@@ -15,6 +15,7 @@ mod to_string;
 mod truncate;
 pub(crate) mod unit;
 pub(crate) mod zone;
+mod zone_rules;
 
 pub(crate) use from_string::parse_date_text;
 

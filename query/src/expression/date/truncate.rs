@@ -104,13 +104,15 @@ fn amount_from_reference(ms: i64, unit: Unit, bin: i64, first_day: i64, zone: &Z
 
 fn truncate(ms: i64, unit: Unit, bin: i64, first_day: i64, zone: &Zone) -> Option<i64> {
     let reference_day = days_from_civil(2000, 1, 1);
+    // Bins of days and more are computed from their reference, as $dateAdd would.
+    let reference_dst = zone.is_dst_at(zone.to_utc_of_parts(reference_day * DAY_MS));
     if let Some(months) = unit.months() {
         let bin = bin.checked_mul(months)?;
         let civil = Civil::from_millis(zone.to_local(ms));
         let since = (civil.year - 2000) * 12 + i64::from(civil.month) - 1;
         let start = since.div_euclid(bin).checked_mul(bin)?;
         let days = days_from_civil(2000, start + 1, 1);
-        return Some(zone.to_utc(days.checked_mul(DAY_MS)?));
+        return Some(zone.to_utc(days.checked_mul(DAY_MS)?, reference_dst));
     }
     if matches!(unit, Unit::Week | Unit::Day) {
         let day = zone.to_local(ms).div_euclid(DAY_MS);
@@ -121,10 +123,10 @@ fn truncate(ms: i64, unit: Unit, bin: i64, first_day: i64, zone: &Zone) -> Optio
             (bin, reference_day)
         };
         let start = reference.checked_add((day - reference).div_euclid(bin).checked_mul(bin)?)?;
-        return Some(zone.to_utc(start.checked_mul(DAY_MS)?));
+        return Some(zone.to_utc(start.checked_mul(DAY_MS)?, reference_dst));
     }
     // Shorter units count real time from the zone's first moment of 2000.
-    let reference = zone.to_utc(reference_day * DAY_MS);
+    let reference = zone.to_utc_of_parts(reference_day * DAY_MS);
     let bin = unit.millis()?.checked_mul(bin)?;
     reference.checked_add(ms.checked_sub(reference)?.div_euclid(bin).checked_mul(bin)?)
 }

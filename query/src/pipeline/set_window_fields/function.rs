@@ -1,9 +1,8 @@
 //! The functions over windows, by name.
 
-use std::collections::VecDeque;
-
 use bindery_document::{Error, OwnedValue, Result, Value, code};
 
+use super::follow::{Follow, follow};
 use super::moving::{self, Moving};
 use super::sliding::Sliding;
 use super::window::Window;
@@ -196,7 +195,7 @@ fn accumulate(
     if !window.starts_at_first()
         && let Some(state) = Sliding::of(accumulator.kind())
     {
-        return slide(accumulator, state, window, partition, values);
+        return follow(SlidingAccumulator { accumulator, state }, window, partition, values);
     }
     let env = partition.env;
     let begin = || -> Result<_> {
@@ -232,37 +231,30 @@ fn accumulate(
     Ok(())
 }
 
-/// A result that follows the window: what comes in is added, and then what has left is taken out.
-fn slide(
-    accumulator: &Accumulator,
-    mut state: Sliding,
-    window: &Window,
-    partition: &Partition<'_>,
-    values: &mut Column,
-) -> Result<()> {
-    let mut inside: VecDeque<Option<OwnedValue>> = VecDeque::new();
-    let mut taken = 0..0;
-    for index in 0..partition.len() {
-        let range = window.of(partition, index)?;
-        if inside.is_empty() {
-            taken = range.start..range.start;
-        }
-        while taken.end < range.end {
-            let value = accumulator.value_of(&partition.env.scope(partition.document(taken.end)))?;
-            state.add(value.as_ref());
-            inside.push_back(value);
-            taken.end += 1;
-        }
-        while taken.start < range.start
-            && let Some(value) = inside.pop_front()
-        {
-            state.remove(value.as_ref());
-            taken.start += 1;
-        }
-        values.push(Some(state.value()));
-        partition.env.check_interrupt()?;
+/// An accumulator from whose state values can be taken.
+struct SlidingAccumulator<'a> {
+    accumulator: &'a Accumulator,
+    state: Sliding,
+}
+
+impl Follow for SlidingAccumulator<'_> {
+    type Entry = Option<OwnedValue>;
+
+    fn read(&self, partition: &Partition<'_>, index: usize) -> Result<Self::Entry> {
+        self.accumulator.value_of(&partition.env.scope(partition.document(index)))
     }
-    Ok(())
+
+    fn add(&mut self, _: Option<&Self::Entry>, newest: &Self::Entry) {
+        self.state.add(newest.as_ref());
+    }
+
+    fn remove(&mut self, oldest: &Self::Entry, _: Option<&Self::Entry>) {
+        self.state.remove(oldest.as_ref());
+    }
+
+    fn value(&mut self) -> OwnedValue {
+        self.state.value()
+    }
 }
 
 /// The first or last value of each window. Only that one is evaluated.

@@ -4,8 +4,11 @@
 //! A window that only grows is followed with one state; any other is gone through anew for each document, so
 //! that nothing of what left a window stays in a sum.
 
+mod covariance;
+mod follow;
 mod function;
 mod moving;
+mod rates;
 mod sliding;
 mod window;
 

@@ -1,15 +1,14 @@
-//! `$shift`, `$derivative`, `$integral`, `$expMovingAvg`, covariances, `$locf` and `$linearFill`.
+//! Functions over windows that are no accumulators: their text, and `$shift`, `$expMovingAvg`, `$locf` and `$linearFill`.
 
 use bindery_document::{Decimal, Error, OwnedValue, Result, Value, code};
 
 use super::Partition;
+use super::covariance::covariance;
 use super::function::{Column, Place, wrong_argument};
+use super::rates::{derivative, integral};
 use super::window::Window;
 use crate::expression::date::arithmetic_unit::Unit;
-use crate::expression::decimal::{
-    arithmetic as decimal,
-    text::{from_f64_15, from_f64_34},
-};
+use crate::expression::decimal::arithmetic as decimal;
 use crate::expression::number::{Number, Width};
 use crate::expression::{Expression, number_arithmetic};
 use crate::filter::ParseContext;
@@ -166,8 +165,9 @@ fn parse_rate(
     for element in spec {
         match (element.key, element.value()) {
             (b"input", value) => input = Some(Expression::parse_unfolded(value, &mut context.expressions)?),
-            (b"unit", Value::String(text)) => match Unit::parse(text.as_str()).filter(|unit| unit.millis().is_some()) {
-                Some(parsed) => unit = Some(parsed),
+            (b"unit", Value::String(text)) => match Unit::parse(text.as_str()) {
+                Some(parsed) if parsed.millis().is_some() => unit = Some(parsed),
+                Some(_) => return Err(Error::new(5_490_710, format!("{name} takes weeks and shorter units"))),
                 None => return wrong_argument(name, &format!("does not take the unit '{}'", text.as_str())),
             },
             (b"unit", _) => return wrong_argument(name, "needs a string as 'unit'"),
@@ -223,10 +223,10 @@ impl Moving {
         match self {
             Moving::Shift { output, by, default } => shift(output, *by, default.as_ref(), partition, values)?,
             Moving::Derivative { input, unit, window } => derivative(input, *unit, window, partition, values)?,
-            Moving::Integral { input, unit, window } => *values = integral(input, *unit, window, partition)?,
+            Moving::Integral { input, unit, window } => integral(input, *unit, window, partition, values)?,
             Moving::ExpMovingAvg { input, alpha } => exp_moving_avg(input, *alpha, partition, values)?,
             Moving::Covariance { pair, sample, window } => {
-                *values = covariance(pair.as_ref(), *sample, window, partition)?;
+                covariance(pair.as_ref(), *sample, window, partition, values)?;
             }
             Moving::Locf(input) => locf(input, partition, values)?,
             Moving::LinearFill(input) => linear_fill(input, partition, values)?,
@@ -235,13 +235,8 @@ impl Moving {
     }
 }
 
-/// An expression's value for each document.
-fn column(input: &Expression, partition: &Partition<'_>) -> Result<Column> {
-    (0..partition.len()).map(|index| at(input, partition, index)).collect()
-}
-
 /// An expression's value for one document.
-fn at(input: &Expression, partition: &Partition<'_>, index: usize) -> Result<Option<OwnedValue>> {
+pub(super) fn at(input: &Expression, partition: &Partition<'_>, index: usize) -> Result<Option<OwnedValue>> {
     let scope = partition.env.scope(partition.document(index));
     Ok(input.evaluate(&scope)?.to_owned_value())
 }
@@ -263,216 +258,47 @@ fn shift(
     Ok(())
 }
 
-/// The distance between two positions, in units if there is one.
-fn distance(name: &str, codes: (i32, i32), from: &Value<'_>, to: &Value<'_>, unit: Option<Unit>) -> Result<Number> {
-    match (from, to, unit) {
-        (Value::DateTime(a), Value::DateTime(b), Some(unit)) => {
-            let length = unit.millis().unwrap_or(1) as f64;
-            Ok(Number::Double((*b as f64 - *a as f64) / length))
-        }
-        (Value::DateTime(_), _, None) | (_, Value::DateTime(_), None) => {
-            Err(Error::new(codes.1, format!("{name} over dates needs a unit")))
-        }
-        (_, _, Some(_)) => Err(Error::new(codes.0, format!("{name} with a unit needs dates to sort by"))),
-        _ => match (Number::of(from), Number::of(to)) {
-            (Some(a), Some(b)) => Ok(number_arithmetic::subtract(b, a)),
-            _ => Err(Error::new(codes.0, format!("{name} needs numbers or dates to sort by"))),
-        },
-    }
-}
-
-fn derivative(
-    input: &Expression,
-    unit: Option<Unit>,
-    window: &Window,
-    partition: &Partition<'_>,
-    values: &mut Column,
-) -> Result<()> {
-    for index in 0..partition.len() {
-        let range = window.of(partition, index)?;
-        if range.len() < 2 {
-            values.push(Some(null()));
-            continue;
-        }
-        let (first, last) = (range.start, range.end - 1);
-        let run = distance(
-            "$derivative",
-            (5_624_900, 5_624_901),
-            &partition.position(first),
-            &partition.position(last),
-            unit,
-        )?;
-        // Only the window's ends are evaluated.
-        let (low, high) = (at(input, partition, first)?, at(input, partition, last)?);
-        let low = low.as_ref().map_or(Value::Null, OwnedValue::value);
-        let high = high.as_ref().map_or(Value::Null, OwnedValue::value);
-        let is_null = |value: &Value<'_>| matches!(value, Value::Null | Value::Undefined);
-        if is_null(&low) || is_null(&high) || is_zero(run) {
-            values.push(Some(null()));
-            continue;
-        }
-        let (Some(low), Some(high)) = (Number::of(&low), Number::of(&high)) else {
-            return Err(Error::new(code::TYPE_MISMATCH, "$derivative needs numbers"));
-        };
-        let rise = number_arithmetic::subtract(high, low);
-        values.push(Some(owned(divide(rise, run))));
-    }
-    Ok(())
-}
-
-fn is_zero(number: Number) -> bool {
-    match number {
-        Number::Decimal(d) => d.is_zero(),
-        other => other.to_f64() == 0.0,
-    }
-}
-
-fn owned(number: Number) -> OwnedValue {
+pub(super) fn owned(number: Number) -> OwnedValue {
     OwnedValue::new(number.into())
 }
 
-fn divide(a: Number, b: Number) -> Number {
+pub(super) fn divide(a: Number, b: Number) -> Number {
     if a.width().max(b.width()) == Width::Decimal {
         return Number::Decimal(decimal::divide(a.to_decimal(), b.to_decimal()));
     }
     Number::Double(a.to_f64() / b.to_f64())
 }
 
-/// The area under the straight lines between the points of the window.
-fn integral(input: &Expression, unit: Option<Unit>, window: &Window, partition: &Partition<'_>) -> Result<Column> {
-    let values = column(input, partition)?;
-    let mut numbers = Vec::with_capacity(values.len());
-    for (index, value) in values.iter().enumerate() {
-        let position = partition.position(index);
-        // Both coordinates of each point are asked for, also where a window holds only one.
-        distance("$integral", (5_423_900, 5_423_902), &position, &position, unit)?;
-        match value.as_ref().and_then(|v| Number::of(&v.value())) {
-            Some(number) => numbers.push(number),
-            None => return Err(Error::new(5_423_901, "$integral needs numbers")),
-        }
-    }
-    // Pieces between neighbours are summed by window.
-    let mut pieces = Vec::with_capacity(numbers.len());
-    for (index, pair) in numbers.windows(2).enumerate() {
-        let [a, b] = pair else {
-            continue;
-        };
-        let step = distance(
-            "$integral",
-            (5_423_900, 5_423_902),
-            &partition.position(index),
-            &partition.position(index + 1),
-            unit,
-        )?;
-        let sum = number_arithmetic::add(*a, *b);
-        // Beside decimals a step counts with its exact value, not with fifteen digits.
-        let step = match (sum, step) {
-            (Number::Decimal(_), Number::Double(d)) => Number::Decimal(from_f64_34(d)),
-            _ => step,
-        };
-        pieces.push(divide(number_arithmetic::multiply(sum, step), Number::Int(2)));
-    }
-    let mut results = Vec::with_capacity(numbers.len());
-    for index in 0..partition.len() {
-        let range = window.of(partition, index)?;
-        let mut sum = crate::expression::summation::Summation::default();
-        for piece in pieces.get(range.start..range.end.saturating_sub(1).max(range.start)).unwrap_or_default() {
-            sum.add(*piece);
-        }
-        let total = match (sum.total(), unit) {
-            (Number::Int(0), Some(_)) => Number::Double(0.0),
-            (total, _) => total,
-        };
-        results.push(Some(if range.is_empty() { null() } else { owned(total) }));
-    }
-    Ok(results)
-}
-
+/// The average is kept as a decimal, and shown as one once there was a decimal among the values.
 fn exp_moving_avg(input: &Expression, alpha: Alpha, partition: &Partition<'_>, values: &mut Column) -> Result<()> {
-    let mut average: Option<Number> = None;
+    let alpha = match alpha {
+        Alpha::FromN(n) => decimal::divide(Decimal::from_i64(2), Decimal::from_i64(n.saturating_add(1))),
+        Alpha::Given(number) => number.to_decimal(),
+    };
+    let rest = decimal::subtract(Decimal::from_i64(1), alpha);
+    let mut average: Option<Decimal> = None;
+    let mut is_decimal = false;
     for index in 0..partition.len() {
         let value = at(input, partition, index)?;
         // What is no number leaves the average as it is.
         if let Some(number) = value.as_ref().and_then(|v| Number::of(&v.value())) {
+            is_decimal |= number.width() == Width::Decimal;
+            let newest = number.to_decimal();
             average = Some(match average {
-                None => number,
-                Some(previous) => weigh(number, previous, alpha),
+                None => newest,
+                Some(previous) => decimal::add(decimal::multiply(newest, alpha), decimal::multiply(previous, rest)),
             });
         }
-        values.push(Some(average.map_or_else(null, as_average)));
+        values.push(Some(match average {
+            None => null(),
+            Some(average) if is_decimal => owned(Number::Decimal(average)),
+            Some(average) => OwnedValue::new(Value::Double(average.to_f64())),
+        }));
     }
     Ok(())
 }
 
-/// An average is a double or a decimal, from the first value on.
-fn as_average(number: Number) -> OwnedValue {
-    match number {
-        Number::Decimal(_) => owned(number),
-        other => OwnedValue::new(Value::Double(other.to_f64())),
-    }
-}
-
-fn weigh(newest: Number, previous: Number, alpha: Alpha) -> Number {
-    let is_decimal = newest.width() == Width::Decimal
-        || previous.width() == Width::Decimal
-        || matches!(alpha, Alpha::Given(Number::Decimal(_)));
-    if is_decimal {
-        let one = Decimal::from_i64(1);
-        let alpha = match alpha {
-            Alpha::FromN(n) => decimal::divide(Decimal::from_i64(2), Decimal::from_i64(n.saturating_add(1))),
-            Alpha::Given(number) => number.to_decimal(),
-        };
-        let newest = decimal::multiply(newest.to_decimal(), alpha);
-        let previous = decimal::multiply(previous.to_decimal(), decimal::subtract(one, alpha));
-        return Number::Decimal(decimal::add(newest, previous));
-    }
-    let alpha = match alpha {
-        Alpha::FromN(n) => 2.0 / (n as f64 + 1.0),
-        Alpha::Given(number) => number.to_f64(),
-    };
-    Number::Double(newest.to_f64() * alpha + previous.to_f64() * (1.0 - alpha))
-}
-
-fn covariance(
-    pair: Option<&(Expression, Expression)>,
-    sample: bool,
-    window: &Window,
-    partition: &Partition<'_>,
-) -> Result<Column> {
-    let Some((x, y)) = pair else {
-        return Ok(vec![Some(null()); partition.len()]);
-    };
-    let (xs, ys) = (column(x, partition)?, column(y, partition)?);
-    let number = |values: &Column, index: usize| {
-        values.get(index).and_then(Option::as_ref).and_then(|value| Number::of(&value.value()))
-    };
-    let mut results = Vec::with_capacity(partition.len());
-    for index in 0..partition.len() {
-        let range = window.of(partition, index)?;
-        let points: Vec<(Number, Number)> =
-            range.filter_map(|place| Some((number(&xs, place)?, number(&ys, place)?))).collect();
-        results.push(Some(covariance_of(&points, sample).unwrap_or_else(null)));
-    }
-    Ok(results)
-}
-
-fn covariance_of(points: &[(Number, Number)], sample: bool) -> Option<OwnedValue> {
-    let count = points.len();
-    let divisor = if sample { count.checked_sub(1)? } else { count };
-    if divisor == 0 {
-        return None;
-    }
-    let mean = |values: &mut dyn Iterator<Item = f64>| values.sum::<f64>() / count as f64;
-    let mean_x = mean(&mut points.iter().map(|(x, _)| x.to_f64()));
-    let mean_y = mean(&mut points.iter().map(|(_, y)| y.to_f64()));
-    let sum: f64 = points.iter().map(|(x, y)| (x.to_f64() - mean_x) * (y.to_f64() - mean_y)).sum();
-    let result = sum / divisor as f64;
-    let is_decimal = points.iter().any(|(x, y)| x.width().max(y.width()) == Width::Decimal);
-    let number = if is_decimal { Number::Decimal(from_f64_15(result)) } else { Number::Double(result) };
-    Some(owned(number))
-}
-
-fn null() -> OwnedValue {
+pub(super) fn null() -> OwnedValue {
     OwnedValue::new(Value::Null)
 }
 

@@ -78,18 +78,19 @@ fn step(count: &mut u64, out: bool) {
 #[derive(Debug, Default)]
 pub(super) struct Sum {
     finite: Summation,
-    doubles: u64,
-    decimals: u64,
+    /// Below zero where more went out than came in: a covariance takes out products of another type than it put in.
+    doubles: i64,
+    decimals: i64,
     nans: u64,
     infinities: u64,
     negative_infinities: u64,
 }
 
 impl Sum {
-    fn change(&mut self, number: Number, out: bool) {
+    pub(super) fn change(&mut self, number: Number, out: bool) {
         match number.width() {
-            Width::Double => step(&mut self.doubles, out),
-            Width::Decimal => step(&mut self.decimals, out),
+            Width::Double => self.doubles += if out { -1 } else { 1 },
+            Width::Decimal => self.decimals += if out { -1 } else { 1 },
             Width::Int | Width::Long => {}
         }
         let wide = match number {
@@ -122,11 +123,11 @@ impl Sum {
     }
 
     /// The sum, in the widest type of what is in; an integer in the narrowest that holds it.
-    fn total(&self) -> Number {
+    pub(super) fn total(&self) -> Number {
         if let Some(special) = self.special() {
             return self.of_double(special);
         }
-        if self.decimals > 0 {
+        if self.decimals != 0 {
             return Number::Decimal(self.finite.to_decimal());
         }
         if self.doubles > 0 {
@@ -145,11 +146,11 @@ impl Sum {
         }
     }
 
-    fn average(&self, count: u64) -> Number {
+    pub(super) fn average(&self, count: u64) -> Number {
         if let Some(special) = self.special() {
             return self.of_double(special);
         }
-        if self.decimals > 0 {
+        if self.decimals != 0 {
             return self.finite.average(count);
         }
         Number::Double(self.total().to_f64() / count as f64)
@@ -164,7 +165,7 @@ impl Sum {
     }
 
     fn of_double(&self, special: f64) -> Number {
-        if self.decimals > 0 { Number::Decimal(from_f64_34(special)) } else { Number::Double(special) }
+        if self.decimals != 0 { Number::Decimal(from_f64_34(special)) } else { Number::Double(special) }
     }
 }
 

@@ -53,7 +53,7 @@ impl Parsed {
         }
         Ok(match (self.offset, zone) {
             (Some(offset), _) => local - offset * 1000,
-            (None, Some(zone)) => zone.to_utc(local),
+            (None, Some(zone)) => zone.to_utc_of_parts(local),
             (None, None) => local,
         })
     }
