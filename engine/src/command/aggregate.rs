@@ -170,25 +170,16 @@ fn open(request: &Request<'_>, arguments: &Arguments<'_>, cx: &mut Cx<'_>) -> Re
     };
     let stream = match arguments.collection {
         None => around.over(&arguments.question, arguments.pipeline, Source::Nothing)?,
-        Some(name) => match request.target(name) {
-            Target::Absent => around.over(&arguments.question, arguments.pipeline, Source::Nothing)?,
-            Target::Collection(collection) => {
-                let state = collection.snapshot();
-                let source = match aggregate_source::documents(request, name, &state, arguments.pipeline, cx)? {
-                    Some(documents) => Source::Given(documents),
-                    None => Source::State(state),
-                };
-                around.over(&arguments.question, arguments.pipeline, source)?
+        Some(name) => match (aggregate_source::documents(request, name, arguments.pipeline, cx)?, request.target(name)) {
+            (Some(documents), _) => around.over(&arguments.question, arguments.pipeline, Source::Given(documents))?,
+            (None, Target::Absent) => around.over(&arguments.question, arguments.pipeline, Source::Nothing)?,
+            (None, Target::Collection(collection)) => {
+                around.over(&arguments.question, arguments.pipeline, Source::State(collection.snapshot()))?
             }
-            Target::Layout(collection) => {
-                let made = match collection.series {
-                    Some(_) => aggregate_source::series_documents(request, name, &collection, arguments.pipeline, cx)?,
-                    None => None,
-                };
-                let source = made.map_or(Source::Layout(collection), Source::Given);
-                around.over(&arguments.question, arguments.pipeline, source)?
+            (None, Target::Layout(collection)) => {
+                around.over(&arguments.question, arguments.pipeline, Source::Layout(collection))?
             }
-            Target::View(found) => {
+            (None, Target::View(found)) => {
                 let resolved = view::resolve(request.server, request.database, name, &found)?;
                 view::check_collation(&found, arguments.question.collation)?;
                 let pipeline = resolved.followed_by(arguments.pipeline);

@@ -41,6 +41,7 @@ pub(crate) use find_and_modify::{Arguments as ModifyArguments, Outcome as Modify
 pub(crate) use insert::{Inserted, prepare};
 pub(crate) use statements::MAX_BATCH;
 pub(crate) use update::{Compiled, Outcome as UpdateOutcome, Statement};
+pub(crate) use aggregate_source::told_to_another;
 pub(crate) use view::open_view;
 
 use std::sync::Arc;

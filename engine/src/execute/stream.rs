@@ -7,10 +7,11 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use bindery_document::{Doc, OwnedValue, Path, Result};
+use bindery_document::{Doc, OwnedValue, Path, Result, doc};
 use bindery_index::Untraced;
+use bindery_query::collation::Collation;
 use bindery_query::filter::{CompareOp, Filter};
-use bindery_query::pipeline::{Foreign, Nothing, Probe, Sink, Stream};
+use bindery_query::pipeline::{Documents, Foreign, Nothing, Probe, Sink, Stage, Stream};
 use bindery_query::plan::{Query, with_implied};
 use bindery_query::projection::Metadata;
 use parking_lot::Mutex;
@@ -18,7 +19,7 @@ use parking_lot::Mutex;
 use super::open::{build, choose};
 use super::probe::IndexProbe;
 use super::rows::FindRows;
-use crate::command::Target;
+use crate::command::{Request, Target};
 use crate::cursor::Rows;
 use crate::database::Inner;
 use crate::layout::LayoutRows;
@@ -157,6 +158,18 @@ pub(crate) struct Collections {
 }
 
 impl Foreign for Collections {
+    fn tell(&self, collection: &str, stage: &Stage) -> Result<Box<dyn Stream>> {
+        let request = Request { server: &self.server, database: &self.database, command: doc::EMPTY };
+        let documents = recorded(self.deadline, &self.trace, |cx| {
+            crate::command::told_to_another(&request, collection, stage.name(), stage.asked(), cx)
+        })?;
+        Ok(Box::new(Documents::new(documents)))
+    }
+
+    fn is_view(&self, collection: &str) -> bool {
+        matches!(self.server.target(&self.database, collection), Target::View(_))
+    }
+
     fn probe(&self, collection: &str, path: &Path) -> Option<Box<dyn Probe>> {
         let probe = IndexProbe::new(
             Arc::clone(&self.server),
@@ -173,6 +186,7 @@ impl Foreign for Collections {
         &self,
         collection: &str,
         filter: Option<&Filter>,
+        collation: Option<&Collation>,
         parameters: &Arc<[Option<OwnedValue>]>,
     ) -> Result<Box<dyn Stream>> {
         let rows: Box<dyn Rows> = match self.server.target(&self.database, collection) {
@@ -191,7 +205,11 @@ impl Foreign for Collections {
                     Some(filter) => with_implied(filter, parameters).unwrap_or_else(|| filter.clone()),
                     None => Filter::AlwaysTrue,
                 };
-                let query = Query { is_id_equality: is_id_equality(filter), ..Query::of_filter(asked) };
+                let query = Query {
+                    is_id_equality: is_id_equality(filter),
+                    collation: collation.cloned(),
+                    ..Query::of_filter(asked)
+                };
                 let plan = choose(&state, &query, self.server.planner)?.winner;
                 let stage = build(&state, plan);
                 Box::new(FindRows::of_stage(state, stage))

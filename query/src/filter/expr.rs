@@ -20,6 +20,8 @@ pub struct ExprTest {
     /// How strings compare; `None` for byte order.
     pub collation: Option<Collation>,
     strings: Option<Arc<StringOrder>>,
+    /// Whether MongoDB's other engine knows all of it.
+    pub(crate) is_ported: bool,
 }
 
 impl PartialEq for ExprTest {
@@ -75,13 +77,17 @@ impl ExprTest {
 /// # Errors
 /// Those of the expression language, for constant parts that cannot be evaluated, too.
 pub(super) fn parse(operand: Value<'_>, context: &ParseContext) -> Result<Filter> {
-    let expression = Expression::parse(operand, &mut context.expressions.clone())?;
+    let mut expressions = context.expressions.clone();
+    expressions.watch_ported();
+    let expression = Expression::parse(operand, &mut expressions)?;
+    let is_ported = expressions.is_ported();
     let collation = context.collation.clone();
     let strings = collation
         .clone()
         .map(|collation| -> Arc<StringOrder> { Arc::new(move |a: &[u8], b: &[u8]| collation.compare(a, b)) });
     Ok(Filter::Expr(ExprTest {
         expression: Arc::new(expression),
+        is_ported,
         source: OwnedValue::new(operand),
         collation,
         strings,

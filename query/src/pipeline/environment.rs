@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bindery_document::{Doc, Error, OwnedValue, Path, Result, Value, code};
 
-use super::{Sink, Stream};
+use super::{Sink, Stage, Stream};
 use crate::collation::Collation;
 use crate::expression::{Scope, StringOrder};
 use crate::filter::Filter;
@@ -17,7 +17,7 @@ pub const MEMORY_LIMIT_BYTES: usize = 100 * 1024 * 1024;
 /// read as if they were collections, missing collections as empty ones.
 pub trait Foreign: Send + Sync {
     /// The documents of a collection that the filter lets through, all of them without one. The filter's
-    /// expressions may use the parameters.
+    /// expressions may use the parameters, and it compares strings by the collation.
     ///
     /// # Errors
     /// What reading fails with.
@@ -25,8 +25,22 @@ pub trait Foreign: Send + Sync {
         &self,
         collection: &str,
         filter: Option<&Filter>,
+        collation: Option<&Collation>,
         parameters: &Arc<[Option<OwnedValue>]>,
     ) -> Result<Box<dyn Stream>>;
+
+    /// The documents of a stage that tells of a collection instead of reading it: [`Stage::IndexStats`] and its like.
+    ///
+    /// # Errors
+    /// What the stage fails with.
+    fn tell(&self, _collection: &str, _stage: &Stage) -> Result<Box<dyn Stream>> {
+        Ok(Box::new(super::stream::Nothing))
+    }
+
+    /// Whether a name is that of a view.
+    fn is_view(&self, _collection: &str) -> bool {
+        false
+    }
 
     /// What finds documents of a collection by a field without planning each time; strings are compared by their
     /// bytes. `None` if there is no such thing.
@@ -50,7 +64,13 @@ pub trait Probe: Send {
 pub struct NoForeign;
 
 impl Foreign for NoForeign {
-    fn find(&self, _: &str, _: Option<&Filter>, _: &Arc<[Option<OwnedValue>]>) -> Result<Box<dyn Stream>> {
+    fn find(
+        &self,
+        _: &str,
+        _: Option<&Filter>,
+        _: Option<&Collation>,
+        _: &Arc<[Option<OwnedValue>]>,
+    ) -> Result<Box<dyn Stream>> {
         Ok(Box::new(super::stream::Nothing))
     }
 }

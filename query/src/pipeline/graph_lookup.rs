@@ -222,7 +222,7 @@ impl GraphLookup {
             let mut filters = vec![equal, exists.clone()];
             filters.extend(self.restriction.clone());
             let filter = Filter::And(filters);
-            let mut stream = env.foreign.find(&self.from, Some(&filter), &env.parameters)?;
+            let mut stream = env.foreign.find(&self.from, Some(&filter), collation, &env.parameters)?;
             while stream.advance()? {
                 take_in(stream.current(), &mut frontier)?;
                 cache.keep(stream.current(), &connect_to, &queried, &way);

@@ -7,7 +7,7 @@ use bindery_document::path::Plain;
 use bindery_document::{Builder, Doc, DocBuf, Error, OwnedValue, Path, Result, Value, code};
 
 use super::group::pushed_down::has_position;
-use super::nested_field::{Change, write};
+use super::nested_field::{Change, write, write_last};
 use super::parse::{self, Place};
 use super::{Environment, Pipeline, Probe, Stage, Stream};
 use crate::collation::Collation;
@@ -29,7 +29,10 @@ pub struct Lookup {
     pub variables: Vec<Expression>,
     /// What is done with the documents found.
     pub pipeline: Pipeline,
+    has_pipeline: bool,
     collation: Option<Collation>,
+    /// Whether MongoDB runs it in its other engine, which puts the array behind all fields, also where it replaces one.
+    pub(super) is_pushed_down: bool,
 }
 
 /// The fields whose values must be equal.
@@ -124,17 +127,24 @@ pub(super) fn parse(argument: Value<'_>, context: &mut ParseContext) -> Result<L
         values.push(Expression::parse_unfolded(variable.value(), &mut context.expressions)?);
         inner.expressions.define_parameter(variable.key_str());
     }
+    let has_pipeline = stages.is_some();
     let pipeline = match stages {
         Some(stages) => parse::parse(stages, &mut inner, Place::Lookup)?,
         None => parse::parse(bindery_document::doc::EMPTY, &mut inner, Place::Lookup)?,
     };
+    if let (Some(_), Some(stage)) = (&equality, pipeline.tells()) {
+        // What must be equal is a stage before it.
+        return Err(Error::new(40602, format!("{} must be the first stage", stage.name())));
+    }
     Ok(Lookup {
         from: from.map(Into::into),
         target,
         equality,
         variables: values,
         pipeline,
+        has_pipeline,
         collation: context.collation.clone(),
+        is_pushed_down: false,
     })
 }
 
@@ -149,7 +159,7 @@ impl Lookup {
         let is_plain = |equality: &Equality| {
             !has_position(equality.foreign.as_str()) && !equality.local.iter().any(|name| has_position(name))
         };
-        self.pipeline.stages.is_empty() && self.variables.is_empty() && self.equality.as_ref().is_some_and(is_plain)
+        !self.has_pipeline && self.equality.as_ref().is_some_and(is_plain)
     }
 
     /// Whether all documents get the same array.
@@ -166,7 +176,10 @@ impl Lookup {
             }
             _ => None,
         };
+        let puts_last =
+            self.is_pushed_down && self.from.as_deref().is_some_and(|from| !env.foreign.is_view(from));
         Box::new(LookupStream {
+            puts_last,
             stage: self,
             input,
             env: env.clone(),
@@ -181,6 +194,7 @@ impl Lookup {
 
 struct LookupStream {
     stage: Arc<Lookup>,
+    puts_last: bool,
     input: Box<dyn Stream>,
     env: Environment,
     /// The pipeline without the query that it begins with, which the collection answers itself.
@@ -255,7 +269,7 @@ impl LookupStream {
             }
         };
         let mut stream = match &self.stage.from {
-            Some(from) => self.rest.open(env.foreign.find(from, filter.as_ref(), &env.parameters)?, &env)?,
+            Some(from) => self.rest.open_over(from, filter.as_ref(), &env)?,
             None => {
                 // The documents are spelled out by the first stage; what must be equal is asked of them.
                 let (source, rest) = self.rest.split_first();
@@ -340,9 +354,14 @@ impl Stream for LookupStream {
             Some(array) => array,
             None => self.find()?,
         };
-        let (slotted, stage) = (self.input.metadata().slotted, &self.stage);
+        let (slotted, stage, puts_last) = (self.input.metadata().slotted, &self.stage, self.puts_last);
         self.current.rewrite(slotted.unwrap_or(self.input.current()), slotted.is_some(), |doc, out| {
-            write(doc, &stage.target, Change::Set(Value::Array(array.doc())), out);
+            let array = Value::Array(array.doc());
+            if puts_last {
+                write_last(doc, &stage.target, array, out);
+            } else {
+                write(doc, &stage.target, Change::Set(array), out);
+            }
         });
         self.array = Some(array);
         Ok(true)

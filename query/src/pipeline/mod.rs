@@ -50,7 +50,7 @@ use std::sync::Arc;
 use bindery_document::{Builder, Doc, DocBuf, Error, Result, Value, code};
 
 use crate::collation::Collation;
-use crate::filter::ParseContext;
+use crate::filter::{Filter, ParseContext};
 use crate::plan::GroupEnd;
 
 pub use bucket_auto::BucketAuto;
@@ -173,6 +173,11 @@ impl Pipeline {
         }
     }
 
+    /// The stage that tells of the collection instead of reading it: always the first.
+    pub fn tells(&self) -> Option<&Stage> {
+        self.source().filter(|stage| !matches!(stage, Stage::Documents(_)))
+    }
+
     /// Where the documents come from, if not from the collection: always the first stage.
     pub fn source(&self) -> Option<&Stage> {
         self.stages.first().filter(|stage| {
@@ -221,6 +226,18 @@ impl Pipeline {
             stream = project::open(projections, false, stream, &env);
         }
         Ok(stream)
+    }
+
+    /// Runs the pipeline on those documents of another collection that the filter lets through.
+    ///
+    /// # Errors
+    /// As [`Pipeline::open`], and what reading fails with.
+    fn open_over(&self, collection: &str, filter: Option<&Filter>, env: &Environment) -> Result<Box<dyn Stream>> {
+        let source = match self.tells() {
+            Some(stage) => env.foreign.tell(collection, stage)?,
+            None => env.foreign.find(collection, filter, self.collation(), &env.parameters)?,
+        };
+        self.open(source, env)
     }
 
     /// The surroundings, with the order of strings of this pipeline.

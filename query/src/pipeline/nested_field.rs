@@ -23,6 +23,23 @@ pub(super) fn with_field(doc: Doc<'_>, path: &[Box<str>], value: Value<'_>) -> D
     builder.finish()
 }
 
+/// Writes a document with a field set, which comes last at each level of the path, wherever it was.
+pub(super) fn write_last(doc: Doc<'_>, path: &[Box<str>], value: Value<'_>, builder: &mut Builder) {
+    let Some((first, rest)) = path.split_first() else {
+        return;
+    };
+    let others = doc.iter().filter(|element| element.key != first.as_bytes());
+    others.for_each(|element| builder.append_element(element));
+    if rest.is_empty() {
+        builder.append(first.as_bytes(), value);
+        return;
+    }
+    let held = doc.iter().find(|element| element.key == first.as_bytes() && !is_slot(element));
+    let open = builder.open_document(first.as_bytes());
+    write_last(held.and_then(|element| element.value().as_document()).unwrap_or(EMPTY), rest, value, builder);
+    builder.close(open);
+}
+
 /// The document with a computed field, as `$addFields` sets it: in arrays on the way every element gets the field, those
 /// that are no documents make way for one.
 /// A value that is missing leaves a slot, with documents around it all the same.

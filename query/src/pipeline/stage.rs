@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bindery_document::{DocBuf, Result};
+use bindery_document::{DocBuf, Result, Value};
 
 use super::count::{Count, CountStream};
 use super::limit::{Limit, Skip};
@@ -94,6 +94,14 @@ impl Stage {
             Stage::PlanCacheStats => "$planCacheStats",
             Stage::Out(_) => "$out",
             Stage::Merge(_) => "$merge",
+        }
+    }
+
+    /// What a stage that tells of a collection asks for.
+    pub fn asked(&self) -> Value<'_> {
+        match self {
+            Stage::CollStats(asked) => Value::Document(asked.doc()),
+            _ => Value::Document(bindery_document::doc::EMPTY),
         }
     }
 

@@ -6,6 +6,7 @@ use bindery_document::{DocBuf, OwnedValue, Result, Value};
 use bson::{Bson, Document, doc};
 
 use super::{Documents, Environment, Foreign, Pipeline, Stream};
+use crate::collation::Collation;
 use crate::filter::{Filter, ParseContext};
 
 /// One other collection, whatever it is called.
@@ -16,6 +17,7 @@ impl Foreign for Other {
         &self,
         _: &str,
         filter: Option<&Filter>,
+        _: Option<&Collation>,
         parameters: &Arc<[Option<OwnedValue>]>,
     ) -> Result<Box<dyn Stream>> {
         let mut found = Vec::new();

@@ -93,11 +93,10 @@ impl Stream for UnionStream {
                 return Ok(true);
             }
             let (rest, filter) = self.stage.pipeline.split_leading_match();
-            let source: Box<dyn Stream> = match &self.stage.collection {
-                Some(name) => self.env.foreign.find(name, filter.as_ref(), &self.env.parameters)?,
-                None => Box::new(super::stream::Nothing),
-            };
-            self.streams = Streams::Second(rest.open(source, &self.env)?);
+            self.streams = Streams::Second(match &self.stage.collection {
+                Some(name) => rest.open_over(name, filter.as_ref(), &self.env)?,
+                None => rest.open(Box::new(super::stream::Nothing), &self.env)?,
+            });
         }
         match &mut self.streams {
             Streams::First(_) => Ok(false),

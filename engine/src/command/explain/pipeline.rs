@@ -168,15 +168,11 @@ impl Explanation<'_> {
         let given = |made: Option<Vec<DocBuf>>, other| made.map_or(other, Source::Given);
         Ok(match self.request.target(name) {
             Target::Collection(collection) => {
-                let state = collection.snapshot();
-                let made = aggregate_source::documents(self.request, name, &state, self.written, cx)?;
-                given(made, Source::Plan { state, exists: true })
+                let made = aggregate_source::documents(self.request, name, self.written, cx)?;
+                given(made, Source::Plan { state: collection.snapshot(), exists: true })
             }
             Target::Layout(collection) => {
-                let made = match collection.series {
-                    Some(_) => aggregate_source::series_documents(self.request, name, &collection, self.written, cx)?,
-                    None => None,
-                };
+                let made = aggregate_source::documents(self.request, name, self.written, cx)?;
                 given(made, Source::Layout(collection))
             }
             Target::Absent | Target::View(_) => Source::Plan { state: empty_state(self.request)?, exists: false },

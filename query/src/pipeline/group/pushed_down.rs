@@ -1,4 +1,4 @@
-//! Error codes of a group that MongoDB runs in its other engine.
+//! Groups and joins that MongoDB runs in its other engine, and the error codes of such groups.
 //!
 //! MongoDB 6.0 hands a `$group` at the front of a pipeline, behind nothing but queries, a sort, limits, a projection and
 //! plain joins, to an engine whose operators fail with codes of their own. The conditions are the same; only
@@ -162,7 +162,10 @@ pub(in crate::pipeline) fn mark(stages: &mut [Stage], n_ported: usize) -> Result
 fn hand_over(stages: &mut [Stage]) -> Result<usize> {
     let mut n_handed_over = 0;
     let mut reached = Reached::Match;
-    for (number, stage) in stages.iter_mut().enumerate() {
+    for number in 0..stages.len() {
+        let Some((stage, rest)) = stages.get_mut(number..).and_then(<[Stage]>::split_first_mut) else {
+            break;
+        };
         let next = match stage {
             Stage::Match(query) if reached <= Reached::Sort && is_ported(&query.filter) => reached,
             Stage::Sort(sort)
@@ -179,8 +182,14 @@ fn hand_over(stages: &mut [Stage]) -> Result<usize> {
             {
                 Reached::Project
             }
-            Stage::Lookup(lookup) if reached <= Reached::Lookup && lookup.is_plain_join() => {
+            // One whose array is unwound at once is run together with the $unwind, by the usual engine.
+            Stage::Lookup(lookup)
+                if reached <= Reached::Lookup
+                    && lookup.is_plain_join()
+                    && !matches!(rest.first(), Some(Stage::Unwind(unwind)) if unwind.path == lookup.target) =>
+            {
                 n_handed_over = number + 1;
+                crate::pipeline::unshared(lookup)?.is_pushed_down = true;
                 Reached::Lookup
             }
             Stage::Group(group) => {
@@ -205,7 +214,8 @@ fn hand_over(stages: &mut [Stage]) -> Result<usize> {
 /// Whether the other engine can run a query.
 fn is_ported(filter: &Filter) -> bool {
     match filter {
-        Filter::ElemMatchValue(_) | Filter::Schema(_) | Filter::SampleRate(_) | Filter::Expr(_) => false,
+        Filter::ElemMatchValue(_) | Filter::Schema(_) | Filter::SampleRate(_) => false,
+        Filter::Expr(test) => test.is_ported,
         _ => filter.path().is_none_or(|path| !has_position(path.as_str())) && filter.children().iter().all(is_ported),
     }
 }
