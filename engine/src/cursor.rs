@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use bindery_document::{Builder, Doc, Error, Result, code};
+use bindery_document::{Builder, Doc, Error, Result, Value, code};
 use bindery_query::pipeline::Sink;
 use bindery_query::projection::Metadata;
 use parking_lot::Mutex;
@@ -223,6 +223,26 @@ pub(crate) fn reply_first_batch(
     let keep = keep && (batch_size == 0 || stays || has_more(&mut cursor, cx)?);
     out.append("id", if keep { cursors.keep(cursor) } else { 0i64 });
     out.append("ns", namespace.as_str());
+    out.close(reply);
+    Ok(())
+}
+
+/// As [`reply_first_batch`], for commands that list something: they write `cursor: {id, ns, <batch>: [...]}`.
+pub(crate) fn reply_listing(
+    cursors: &Cursors,
+    mut cursor: ServerCursor,
+    batch_size: u64,
+    out: &mut Builder,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    let mut batch = Builder::new();
+    let done = cursor.fill(batch_size, &mut batch, cx)?;
+    let namespace = cursor.namespace.clone();
+    let keep = !done && (batch_size == 0 || has_more(&mut cursor, cx)?);
+    let reply = out.open_document("cursor");
+    out.append("id", if keep { cursors.keep(cursor) } else { 0i64 });
+    out.append("ns", namespace.as_str());
+    out.append("firstBatch", Value::Array(batch.finish().doc()));
     out.close(reply);
     Ok(())
 }

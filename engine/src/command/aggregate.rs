@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
 use bindery_document::{Builder, Doc, DocBuf, Error, Kind, Result, Value, code, doc};
+use bindery_query::collation::Collation;
 use bindery_query::pipeline::{Documents, Environment, Nothing, Pipeline, Stage, Stream, Wanted};
 use bindery_query::plan::{GroupEnd, Plan, Planned, ProjectionKind, Purpose, Query};
 use parking_lot::Mutex;
@@ -131,8 +132,10 @@ pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
     let namespace = request.namespace(arguments.collection.unwrap_or("$cmd.aggregate"));
     let mut rows = open(request, &arguments, cx)?;
     if aggregate_output::has_output(arguments.pipeline) {
-        let mut context = arguments.question.context(&request.server.scope(), None)?;
+        let collation = effective_collation(request, &arguments)?;
+        let mut context = arguments.question.context(&request.server.scope(), collation)?;
         let compiled = Pipeline::parse(arguments.pipeline, &mut context)?;
+        aggregate_output::check_database(request.database, &compiled)?;
         aggregate_output::write_output(request, &compiled, &mut *rows, cx)?;
         rows = Box::new(Buffered::new(Vec::new()));
     }
@@ -140,6 +143,19 @@ pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
     let cursor = ServerCursor::new(namespace, rows);
     reply_first_batch(&request.server.cursors, cursor, arguments.batch_size, false, &mut reply, cx)?;
     Ok(reply)
+}
+
+/// How a pipeline compares strings: as is asked for, or as what it reads does.
+fn effective_collation(request: &Request<'_>, arguments: &Arguments<'_>) -> Result<Option<Collation>> {
+    let mut question = arguments.question;
+    match arguments.collection.map(|name| request.target(name)) {
+        Some(Target::Collection(collection)) => question.collation(Some(&collection.snapshot())),
+        Some(Target::View(view)) => {
+            question.collation = question.collation.or(view.collation.as_ref().map(DocBuf::doc));
+            question.collation(None)
+        }
+        _ => question.collation(None),
+    }
 }
 
 /// The results of an `aggregate` command, without the batches of a cursor.
@@ -170,7 +186,8 @@ fn open(request: &Request<'_>, arguments: &Arguments<'_>, cx: &mut Cx<'_>) -> Re
     };
     let stream = match arguments.collection {
         None => around.over(&arguments.question, arguments.pipeline, Source::Nothing)?,
-        Some(name) => match (aggregate_source::documents(request, name, arguments.pipeline, cx)?, request.target(name)) {
+        Some(name) => match (aggregate_source::documents(request, name, arguments.pipeline, cx)?, request.target(name))
+        {
             (Some(documents), _) => around.over(&arguments.question, arguments.pipeline, Source::Given(documents))?,
             (None, Target::Absent) => around.over(&arguments.question, arguments.pipeline, Source::Nothing)?,
             (None, Target::Collection(collection)) => {

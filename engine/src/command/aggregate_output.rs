@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use bindery_document::{Builder, Doc, DocBuf, Error, Result, Value, code};
 use bindery_index::Records;
+use bindery_query::collation::Collation;
 use bindery_query::expression::Scope;
 use bindery_query::pipeline::{Merge, Out, Output, Pipeline, WhenMatched, WhenNotMatched};
 
@@ -29,6 +30,23 @@ pub(super) fn has_output(pipeline: Doc<'_>) -> bool {
     stage.is_some_and(|stage| matches!(stage.key, b"$out" | b"$merge"))
 }
 
+/// Checks that a pipeline does not write into a database of the server's own.
+///
+/// # Errors
+/// 31320 and 31321 if it does.
+pub(super) fn check_database(database: &str, pipeline: &Pipeline) -> Result<()> {
+    let (code, name, asked) = match pipeline.output() {
+        Some(Output::Merge(merge)) => (31320, "$merge", merge.database.as_deref()),
+        Some(Output::Out(out)) => (31321, "$out", out.database.as_deref()),
+        None => return Ok(()),
+    };
+    let database = asked.unwrap_or(database);
+    if matches!(database, "admin" | "config" | "local") {
+        return Err(Error::new(code, format!("cannot {name} to the internal database '{database}'")));
+    }
+    Ok(())
+}
+
 /// Reads the rows and writes them where the pipeline says.
 ///
 /// # Errors
@@ -42,7 +60,7 @@ pub(super) fn write_output(
 ) -> Result<()> {
     match pipeline.output() {
         Some(Output::Out(out)) => replace_collection(request, out, rows, cx),
-        Some(Output::Merge(merge)) => merge_documents(request, merge, rows, cx),
+        Some(Output::Merge(merge)) => merge_documents(request, merge, pipeline.collation(), rows, cx),
         None => Ok(()),
     }
 }
@@ -54,7 +72,8 @@ fn replace_collection(request: &Request<'_>, out: &Out, rows: &mut dyn Rows, cx:
     let (options, specs) = match &target {
         Target::View(_) | Target::Layout(_) => return Err(not_on_a_view(&format!("{database}.{name}"))),
         Target::Absent => {
-            namespace::check_new_collection(database, name)?;
+            namespace::check_new_collection(database, name)
+                .map_err(|error| Error::new(code::ILLEGAL_OPERATION, format!("$out: {}", error.message)))?;
             (Arc::new(CollectionOptions::default()), Vec::new())
         }
         Target::Collection(collection) => {
@@ -73,10 +92,11 @@ fn replace_collection(request: &Request<'_>, out: &Out, rows: &mut dyn Rows, cx:
         Collection::new(request.server.new_uuid(), State { records: Records::new(), indexes, options })
     };
     {
+        let bypass = bypasses_validation(request);
         let mut guard = fresh.lock_for_writing();
         while rows.advance(cx)? {
             let document = insert::prepare(request.server, rows.current())?;
-            write::insert(&mut guard, Doc::from_stored(&document), false, cx)
+            write::insert(&mut guard, Doc::from_stored(&document), bypass, cx)
                 .map_err(|error| request.name_namespace(error, name))?;
             cx.step()?;
         }
@@ -87,10 +107,21 @@ fn replace_collection(request: &Request<'_>, out: &Out, rows: &mut dyn Rows, cx:
     Ok(())
 }
 
-fn merge_documents(request: &Request<'_>, merge: &Merge, rows: &mut dyn Rows, cx: &mut Cx<'_>) -> Result<()> {
+/// Whether documents are written without asking the target's validator.
+fn bypasses_validation(request: &Request<'_>) -> bool {
+    request.command.get("bypassDocumentValidation").is_some_and(|bypass| bypass.is_truthy())
+}
+
+fn merge_documents(
+    request: &Request<'_>,
+    merge: &Merge,
+    collation: Option<&Collation>,
+    rows: &mut dyn Rows,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
     let database = merge.database.as_deref().unwrap_or(request.database);
     let name = &*merge.collection;
-    check_target(request, database, merge)?;
+    check_target(request, database, merge, collation)?;
     let target = Statements { request: Request { server: request.server, database, command: request.command }, name };
     // All documents are read before the first is written: they may come from the target itself.
     let mut documents = Vec::new();
@@ -105,28 +136,59 @@ fn merge_documents(request: &Request<'_>, merge: &Merge, rows: &mut dyn Rows, cx
         });
         cx.step()?;
     }
+    // What is asked for and what its pipeline is told is made for all of them before the first is written, too.
+    let asked = documents.iter().map(|document| ask(merge, document.doc())).collect::<Result<Vec<Asked>>>()?;
     if let WhenMatched::Fail = merge.when_matched {
         return target.insert(&documents, cx);
     }
     // A failure does not keep the others from being written; the first one is told.
     let mut result = Ok(());
-    for document in &documents {
-        let written = merge_one(&target, merge, document.doc(), cx);
+    for (document, asked) in documents.iter().zip(asked) {
+        let written = merge_one(&target, merge, document.doc(), asked, cx);
         result = result.and(written);
     }
     result
 }
 
+/// Which document of the target is meant by one of the pipeline's, and the variables of an update by a pipeline.
+struct Asked {
+    query: DocBuf,
+    variables: Option<DocBuf>,
+}
+
+fn ask(merge: &Merge, document: Doc<'_>) -> Result<Asked> {
+    let query = match &merge.on {
+        None => id_query(document),
+        Some(paths) => on_query(paths, document)?,
+    };
+    if !matches!(merge.when_matched, WhenMatched::Pipeline(_)) {
+        return Ok(Asked { query, variables: None });
+    }
+    let mut variables = Builder::new();
+    for (name, value) in merge.variable_values(&Scope::new(document))? {
+        let literal = variables.open_document(name.as_bytes());
+        if let Some(value) = &value {
+            variables.append("$literal", value.value());
+        } else {
+            variables.append("$getField", "");
+        }
+        variables.close(literal);
+    }
+    Ok(Asked { query, variables: Some(variables.finish()) })
+}
+
 /// Checks that the target can be written to and that `on` names one document at most.
-fn check_target(request: &Request<'_>, database: &str, merge: &Merge) -> Result<()> {
+fn check_target(request: &Request<'_>, database: &str, merge: &Merge, collation: Option<&Collation>) -> Result<()> {
     let name = &*merge.collection;
     let on: Vec<&str> = merge.on.iter().flatten().map(|path| &**path).collect();
     let is_id = on.is_empty() || on == ["_id"];
+    let whole = |collation: Option<&Collation>| collation.map(Collation::to_document);
     let covers = |index: &Index| {
         let spec = &index.meta.spec;
         let names: Vec<&str> = spec.key.doc().iter().map(|field| field.key_str()).collect();
         (spec.unique || names == ["_id"])
             && spec.partial.is_none()
+            && whole(index.meta.collation.as_ref()) == whole(collation)
             && names.len() == on.len()
             && on.iter().all(|path| names.contains(path))
     };
@@ -140,7 +202,7 @@ fn check_target(request: &Request<'_>, database: &str, merge: &Merge) -> Result<
             return Err(not_on_a_series(&format!("{database}.{name}")));
         }
         Target::Layout(_) => is_id,
-        Target::Collection(collection) => is_id || collection.snapshot().indexes.iter().any(covers),
+        Target::Collection(collection) => on.is_empty() || collection.snapshot().indexes.iter().any(covers),
     };
     if is_unique {
         return Ok(());
@@ -148,27 +210,20 @@ fn check_target(request: &Request<'_>, database: &str, merge: &Merge) -> Result<
     Err(Error::new(51183, "$merge needs a unique index over the fields of 'on'"))
 }
 
-fn merge_one(target: &Statements<'_, '_>, merge: &Merge, document: Doc<'_>, cx: &mut Cx<'_>) -> Result<()> {
-    let query = match &merge.on {
-        None => id_query(document),
-        Some(paths) => on_query(paths, document)?,
-    };
+fn merge_one(
+    target: &Statements<'_, '_>,
+    merge: &Merge,
+    document: Doc<'_>,
+    asked: Asked,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    let Asked { query, variables } = asked;
     let upsert = merge.when_not_matched == WhenNotMatched::Insert;
     let mut update = Builder::new();
     let matched = match &merge.when_matched {
         WhenMatched::Pipeline(stages) => {
-            let mut variables = Builder::new();
-            for (name, value) in merge.variable_values(&Scope::new(document))? {
-                let literal = variables.open_document(name.as_bytes());
-                if let Some(value) = &value {
-                    variables.append("$literal", value.value());
-                } else {
-                    variables.append("$getField", "");
-                }
-                variables.close(literal);
-            }
             // A document that is not there yet comes in as it is, not as the pipeline would make it.
-            let matched = target.update(query.doc(), stages.value(), false, Some(variables.finish()), cx)?;
+            let matched = target.update(query.doc(), stages.value(), false, variables, cx)?;
             if matched == 0 && upsert {
                 return target.insert(&[DocBuf::from(document)], cx);
             }
@@ -257,8 +312,17 @@ impl Statements<'_, '_> {
         command.append("upsert", upsert);
         command.close(statement);
         command.close(updates);
+        command.append("bypassDocumentValidation", bypasses_validation(&self.request));
         if let Some(variables) = &variables {
-            command.append("let", Value::Document(variables.doc()));
+            let variables = variables.doc();
+            let open = command.open_document("let");
+            variables.iter().for_each(|variable| command.append_element(variable));
+            // The command's own variables can be used as well.
+            if let Some(Value::Document(outer)) = self.request.command.get("let") {
+                let others = outer.iter().filter(|outer| variables.get(outer.key_str()).is_none());
+                others.for_each(|variable| command.append_element(variable));
+            }
+            command.close(open);
         }
         let reply = self.request.server.execute(self.request.database, command.finish().doc(), cx)?;
         check_errors(reply.doc())?;
@@ -274,6 +338,7 @@ impl Statements<'_, '_> {
             let mut command = Builder::new();
             command.append("insert", self.name);
             command.append("ordered", false);
+            command.append("bypassDocumentValidation", bypasses_validation(&self.request));
             let array = command.open_array("documents");
             for (index, document) in batch.iter().enumerate() {
                 command.append_index(index, Value::Document(document.doc()));

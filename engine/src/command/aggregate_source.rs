@@ -76,13 +76,7 @@ fn view_on(request: &Request<'_>, name: &str, view: &View, stage: &str) -> Resul
 /// # Errors
 /// 5447000 and 40168 for a malformed `$collStats`; 26 and 50933 for a collection that does not exist, 166 for views
 /// where it does not take them; what `collStats` says.
-fn told(
-    request: &Request<'_>,
-    name: &str,
-    stage: &[u8],
-    argument: Value<'_>,
-    cx: &mut Cx<'_>,
-) -> Result<Vec<DocBuf>> {
+fn told(request: &Request<'_>, name: &str, stage: &[u8], argument: Value<'_>, cx: &mut Cx<'_>) -> Result<Vec<DocBuf>> {
     let target = request.target(name);
     if let Target::View(view) = &target
         && stage != b"$collStats"

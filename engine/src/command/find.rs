@@ -6,7 +6,7 @@ use bindery_document::{Builder, Doc, Error, Kind, Result, Value, code};
 
 use super::args::{Args, to_integer};
 use super::{Request, Target};
-use crate::cursor::{Buffered, FIRST_BATCH, Rows, ServerCursor, reply_first_batch};
+use crate::cursor::{Buffered, FIRST_BATCH, Rows, ServerCursor, reply_first_batch, reply_listing};
 use crate::database::Inner;
 use crate::execute::{FindRows, LingeringRows, Question, TailRows};
 use crate::layout::LayoutRows;
@@ -124,10 +124,14 @@ impl<'a> FindArgs<'a> {
 pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
     let name = request.readable_name()?;
     let args = FindArgs::parse(request.command)?;
-    let rows = open(request, name, &args, cx)?.unwrap_or_else(|| Box::new(Buffered::new(Vec::new())));
+    let mut reply = Builder::new();
+    let Some(rows) = open(request, name, &args, cx)? else {
+        let nothing = ServerCursor::new(request.namespace(name), Box::new(Buffered::new(Vec::new())));
+        reply_listing(&request.server.cursors, nothing, 1, &mut reply, cx)?;
+        return Ok(reply);
+    };
     let mut cursor = ServerCursor::new(request.namespace(name), rows);
     cursor.awaits = args.awaits;
-    let mut reply = Builder::new();
     reply_first_batch(&request.server.cursors, cursor, args.batch_size, args.single_batch, &mut reply, cx)?;
     Ok(reply)
 }

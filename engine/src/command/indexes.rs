@@ -7,7 +7,7 @@ use bindery_document::{Builder, Doc, DocBuf, Error, Result, Value, code};
 use super::args::{Args, to_integer};
 use super::{Request, Target, create, list, not_on_a_view};
 use crate::collection::{Index, IndexSpec, State, same_documents};
-use crate::cursor::{Buffered, ServerCursor, reply_first_batch};
+use crate::cursor::{Buffered, ServerCursor, reply_listing};
 use crate::layout;
 use crate::namespace;
 use crate::trace::Cx;
@@ -324,7 +324,7 @@ pub(super) fn list(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
     };
     let mut reply = Builder::new();
     let cursor = ServerCursor::new(request.namespace(name), Box::new(Buffered::new(rows)));
-    reply_first_batch(&request.server.cursors, cursor, batch_size, false, &mut reply, cx)?;
+    reply_listing(&request.server.cursors, cursor, batch_size, &mut reply, cx)?;
     Ok(reply)
 }
 

@@ -7,7 +7,7 @@ use super::Request;
 use super::args::Args;
 use crate::catalog::Entry;
 use crate::collection::State;
-use crate::cursor::{Buffered, ServerCursor, reply_first_batch};
+use crate::cursor::{Buffered, ServerCursor, reply_listing};
 use crate::layout::{self, series};
 use crate::trace::Cx;
 
@@ -37,7 +37,7 @@ pub(super) fn collections(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Buil
     let namespace = request.namespace("$cmd.listCollections");
     let mut reply = Builder::new();
     let cursor = ServerCursor::new(namespace, Box::new(Buffered::new(chosen)));
-    reply_first_batch(&request.server.cursors, cursor, batch_size, false, &mut reply, cx)?;
+    reply_listing(&request.server.cursors, cursor, batch_size, &mut reply, cx)?;
     Ok(reply)
 }
 

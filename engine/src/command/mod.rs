@@ -34,6 +34,7 @@ mod view_graph;
 mod views_collection;
 
 pub(crate) use aggregate::open_aggregate;
+pub(crate) use aggregate_source::told_to_another;
 pub(crate) use create::new_collection;
 pub(crate) use diagnostics::show_tree;
 pub(crate) use find::open_find;
@@ -41,7 +42,6 @@ pub(crate) use find_and_modify::{Arguments as ModifyArguments, Outcome as Modify
 pub(crate) use insert::{Inserted, prepare};
 pub(crate) use statements::MAX_BATCH;
 pub(crate) use update::{Compiled, Outcome as UpdateOutcome, Statement};
-pub(crate) use aggregate_source::told_to_another;
 pub(crate) use view::open_view;
 
 use std::sync::Arc;

@@ -176,8 +176,7 @@ impl Lookup {
             }
             _ => None,
         };
-        let puts_last =
-            self.is_pushed_down && self.from.as_deref().is_some_and(|from| !env.foreign.is_view(from));
+        let puts_last = self.is_pushed_down && self.from.as_deref().is_some_and(|from| !env.foreign.is_view(from));
         Box::new(LookupStream {
             puts_last,
             stage: self,

@@ -19,8 +19,10 @@ pub struct Merge {
     pub when_matched: WhenMatched,
     /// What becomes of a document that is not there yet.
     pub when_not_matched: WhenNotMatched,
-    /// The variables that a pipeline may use, by name; without any there is `new`, the document itself.
+    /// The variables that a pipeline may use, by name.
     pub variables: Vec<(Box<str>, Expression)>,
+    /// Whether there is the variable `new`, the document itself: without a `let`, and where documents are inserted.
+    has_new: bool,
 }
 
 /// What becomes of a document that is there already.
@@ -70,6 +72,7 @@ pub(super) fn parse(argument: Value<'_>, context: &mut ParseContext) -> Result<M
                 when_matched: WhenMatched::Merge,
                 when_not_matched: WhenNotMatched::Insert,
                 variables: Vec::new(),
+                has_new: true,
             });
         }
         Value::Document(spec) => spec,
@@ -108,8 +111,9 @@ pub(super) fn parse(argument: Value<'_>, context: &mut ParseContext) -> Result<M
     if unsupported {
         return fail(51181, "these modes of whenMatched and whenNotMatched do not go together");
     }
+    let has_new = variables.is_none() || when_not_matched == WhenNotMatched::Insert;
     let variables = parse_variables(variables, context)?;
-    Ok(Merge { database, collection, on, when_matched, when_not_matched, variables })
+    Ok(Merge { database, collection, on, when_matched, when_not_matched, variables, has_new })
 }
 
 fn parse_target(value: Value<'_>, empty_code: i32) -> Result<(Option<Box<str>>, Box<str>)> {
@@ -212,7 +216,7 @@ fn parse_variables(variables: Option<Doc<'_>>, context: &mut ParseContext) -> Re
 }
 
 impl Merge {
-    /// The values of the variables for one of the pipeline's documents: those of `let`, then `new`.
+    /// The values of the variables for one of the pipeline's documents: those of `let`, then `new` if there is one.
     ///
     /// # Errors
     /// Those of expressions.
@@ -221,7 +225,7 @@ impl Merge {
         for (name, expression) in &self.variables {
             values.push((name.clone(), expression.evaluate(scope)?.to_owned_value()));
         }
-        if !self.variables.iter().any(|(name, _)| &**name == "new") {
+        if self.has_new && !self.variables.iter().any(|(name, _)| &**name == "new") {
             values.push(("new".into(), Some(OwnedValue::new(Value::Document(scope.root())))));
         }
         Ok(values)

@@ -54,6 +54,8 @@ required! {
     agg_window
     found
     found_dates
+    found_lookups
+    found_outputs
     found_pipelines
     found_windows
     index_create
