@@ -107,6 +107,7 @@ codes! {
     INDEX_KEY_SPECS_CONFLICT = 86 "IndexKeySpecsConflict";
     OPERATION_FAILED = 96 "OperationFailed";
     FAIL_POINT_SET_FAILED = 105 "FailPointSetFailed";
+    NOT_EXACT_VALUE_FIELD = 111 "NotExactValueField";
     WRITE_CONFLICT = 112 "WriteConflict";
     COMMAND_NOT_SUPPORTED = 115 "CommandNotSupported";
     CONFLICTING_OPERATION_IN_PROGRESS = 117 "ConflictingOperationInProgress";
@@ -115,6 +116,7 @@ codes! {
     COMMAND_FAILED = 125 "CommandFailed";
     CAPPED_POSITION_LOST = 136 "CappedPositionLost";
     DURATION_OVERFLOW = 159 "DurationOverflow";
+    INCOMPATIBLE_COLLATION_VERSION = 161 "IncompatibleCollationVersion";
     VIEW_DEPTH_LIMIT_EXCEEDED = 165 "ViewDepthLimitExceeded";
     COMMAND_NOT_SUPPORTED_ON_VIEW = 166 "CommandNotSupportedOnView";
     OPTION_NOT_SUPPORTED_ON_VIEW = 167 "OptionNotSupportedOnView";

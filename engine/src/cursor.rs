@@ -177,16 +177,9 @@ impl Cursors {
         self.open.lock().insert(id, cursor);
     }
 
-    /// Ends a cursor; false if it is not open on this namespace.
-    pub(crate) fn kill(&self, id: i64, namespace: &str) -> bool {
-        let mut open = self.open.lock();
-        match open.get(&id) {
-            Some(cursor) if cursor.namespace == namespace => {
-                open.remove(&id);
-                true
-            }
-            _ => false,
-        }
+    /// Ends a cursor, of whatever namespace; false if it is not open.
+    pub(crate) fn kill(&self, id: i64) -> bool {
+        self.open.lock().remove(&id).is_some()
     }
 
     /// Ends the cursors of the namespaces that are meant: their next `getMore` fails and says why.

@@ -340,5 +340,8 @@ fn error_reply(error: &Error) -> DocBuf {
     reply.append("errmsg", error.message.as_str());
     reply.append("code", error.code);
     reply.append("codeName", error.code_name().as_str());
+    for element in error.details.iter().flat_map(|details| details.doc().iter()) {
+        reply.append_element(element);
+    }
     reply.finish()
 }

@@ -28,6 +28,8 @@ mod wrong {
     pub(super) const NOT_ONE: i32 = 15975;
     pub(super) const NOT_META: i32 = 17312;
     pub(super) const UNKNOWN_META: i32 = 31138;
+    pub(super) const SEARCH_SCORE: i32 = 31218;
+    pub(super) const SEARCH_HIGHLIGHTS: i32 = 31219;
     pub(super) const META_NOT_AVAILABLE: i32 = 40218;
     pub(super) const EMPTY_NAME: i32 = 15998;
     pub(super) const DOLLAR_NAME: i32 = 16410;
@@ -234,10 +236,16 @@ fn collator(collation: Collation) -> impl Collator + Send + Sync {
 
 fn direction(path: &str, value: Value<'_>) -> Result<bool> {
     if let Value::Document(doc) = value {
+        let is_alone = doc.count() == 1;
         return Err(match doc.first().filter(|first| first.key == b"$meta").map(|first| first.value()) {
+            Some(Value::String(_)) if !is_alone => {
+                Error::new(code::FAILED_TO_PARSE, "a sort by $meta has no other keys beside it")
+            }
             None => Error::new(wrong::NOT_META, format!("the sort by '{path}' needs 1, -1 or $meta")),
             Some(meta) => match meta.as_str() {
-                Some(name @ ("textScore" | "randVal" | "searchScore" | "geoNearDistance")) => {
+                Some("searchScore") => Error::new(wrong::SEARCH_SCORE, "there is no search score to sort by"),
+                Some("searchHighlights") => Error::new(wrong::SEARCH_HIGHLIGHTS, "there are no highlights to sort by"),
+                Some(name @ ("textScore" | "randVal" | "geoNearDistance")) => {
                     Error::new(wrong::META_NOT_AVAILABLE, format!("there is no metadata '{name}' to sort by"))
                 }
                 _ => Error::new(wrong::UNKNOWN_META, format!("the sort by '{path}' asks for unknown metadata")),
@@ -271,7 +279,8 @@ fn check_path(path: &str) -> Result<()> {
     if path.split('.').any(str::is_empty) {
         return fault(wrong::EMPTY_NAME, "has an empty name in it");
     }
-    if path.split('.').any(|name| name.starts_with('$')) {
+    // The names of references are names of fields like others.
+    if path.split('.').any(|name| name.starts_with('$') && !matches!(name, "$ref" | "$id" | "$db")) {
         return fault(wrong::DOLLAR_NAME, "has a name that starts with a dollar sign");
     }
     Ok(())

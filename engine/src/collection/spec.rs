@@ -422,7 +422,7 @@ fn check_key(key: Doc<'_>) -> Result<()> {
     let mut names: Vec<&[u8]> = key.iter().map(|e| e.key).collect();
     names.sort_unstable();
     if names.windows(2).any(|pair| pair[0] == pair[1]) {
-        return Err(cannot("an index key pattern cannot name a field twice"));
+        return Err(Error::new(code::BAD_VALUE, "an index key pattern cannot name a field twice"));
     }
     Ok(())
 }

@@ -7,6 +7,8 @@ use bindery_document::{Doc, Error, Kind, Result, Value, code};
 
 use crate::database::Planner;
 
+/// A field that is given twice.
+const DUPLICATE_FIELD: i32 = 40413;
 /// An unknown field.
 pub(crate) const UNKNOWN_FIELD: i32 = 40415;
 /// A required field that is missing.
@@ -71,6 +73,7 @@ impl<'a> Args<'a> {
                 return Err(unknown(name, element.key_str()));
             }
         }
+        check_duplicates(name, doc)?;
         Ok(Args { name, doc })
     }
 
@@ -256,6 +259,20 @@ pub(crate) fn to_integer(value: &Value<'_>) -> Option<i64> {
         Value::Decimal128(d) => Some(d.as_exact_i64().unwrap_or(d.to_f64().round_ties_even() as i64)),
         _ => None,
     }
+}
+
+/// Checks that no field is given twice. Arguments are few, so that each is held against those before it.
+///
+/// # Errors
+/// 40413 for one that is.
+pub(super) fn check_duplicates(name: &str, doc: Doc<'_>) -> Result<()> {
+    for (position, element) in doc.iter().enumerate() {
+        if doc.iter().take(position).any(|other| other.key == element.key) {
+            let key = element.key_str();
+            return Err(Error::new(DUPLICATE_FIELD, format!("BSON field '{name}.{key}' is a duplicate field")));
+        }
+    }
+    Ok(())
 }
 
 fn unknown(name: &str, key: &str) -> Error {

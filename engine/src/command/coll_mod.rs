@@ -173,12 +173,15 @@ fn modify_collection(
         return Err(invalid("option only supported on a time-series collection: timeseries"));
     }
     let dry = args.flag("dryRun")?;
+    if dry && args.given("index").is_none() {
+        return Err(invalid("dry run mode requires an valid index modification."));
+    }
     let guard = collection.lock_for_writing();
     let state = guard.snapshot();
     let options = changed_options(&state, args)?;
     let mut reply = Builder::new();
     let index = match args.document("index")? {
-        Some(index) => changed_index(request, &state, index, &mut reply, cx)?,
+        Some(index) => changed_index(request, &state, index, dry, &mut reply, cx)?,
         None => None,
     };
     // Pages are not shared with this snapshot any more when they change next.
@@ -228,6 +231,7 @@ fn changed_index(
     request: &Request<'_>,
     state: &State,
     given: Doc<'_>,
+    dry: bool,
     reply: &mut Builder,
     cx: &mut Cx<'_>,
 ) -> Result<Option<(usize, crate::collection::Index)>> {
@@ -282,7 +286,9 @@ fn changed_index(
                     "Cannot convert the index to unique. Please resolve conflicting documents before running collMod again.",
                 ));
             }
-            reply.append("unique_new", true);
+            if !dry {
+                reply.append("unique_new", true);
+            }
             (spec.unique, spec.prepare_unique) = (true, false);
         }
         _ => {}

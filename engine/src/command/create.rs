@@ -46,7 +46,7 @@ pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
     if name != VIEWS {
         namespace::check_new_collection(request.database, name)?;
     }
-    if args.loose_flag("autoIndexId")? == Some(false) {
+    if args.loose_flag("autoIndexId")? == Some(false) && args.given("viewOn").is_none() {
         return Err(Error::new(50_001, "autoIndexId can no longer be false: every collection has an index on _id"));
     }
     let invalid = |why: &str| Err(Error::new(code::INVALID_OPTIONS, why));
@@ -66,10 +66,17 @@ pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
             if options.clustered.is_some() {
                 return Err(Error::new(6_026_500, "The 'clusteredIndex' option is not supported with views"));
             }
-            for field in ["capped", "idIndex", "timeseries"] {
+            // Whether it would be capped is of no interest.
+            for field in ["idIndex", "timeseries"] {
                 if args.given(field).is_some_and(|value| value.is_truthy()) {
                     return invalid(&format!("'{field}' is not allowed with 'viewOn'"));
                 }
+            }
+            if !matches!(request.target(name), Target::Absent | Target::View(_)) {
+                return Err(Error::new(
+                    code::NAMESPACE_EXISTS,
+                    format!("Collection {} already exists.", request.namespace(name)),
+                ));
             }
             let empty = DocBuf::new();
             let view = define_view(request, name, on, pipeline.unwrap_or(empty.doc()), options.collation)?;

@@ -3,14 +3,14 @@
 use bindery_document::{Builder, Error, Result, code};
 
 use super::args::Args;
-use super::statements::{WriteErrors, check_batch_size, is_ordered};
+use super::statements::{WriteErrors, check_batch_size, check_statement_ids, is_ordered};
 use super::{Request, Target, find, not_on_a_view};
 use crate::execute::{Question, matching_records};
 use crate::layout;
 use crate::trace::Cx;
 use crate::write;
 
-pub(super) const FIELDS: [&str; 4] = ["deletes", "ordered", "let", "bypassDocumentValidation"];
+pub(super) const FIELDS: [&str; 6] = ["deletes", "ordered", "let", "bypassDocumentValidation", "stmtId", "stmtIds"];
 
 /// One statement, read but not compiled.
 pub(super) struct Statement<'a> {
@@ -51,6 +51,7 @@ pub(super) fn statements<'a>(args: &Args<'a>) -> Result<Vec<Statement<'a>>> {
     let variables = args.document("let")?;
     let list = args.required_documents("deletes")?;
     check_batch_size(list.len())?;
+    check_statement_ids(args, list.len())?;
     let mut statements = Vec::new();
     for statement in list {
         let mut statement =

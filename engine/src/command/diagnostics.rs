@@ -35,7 +35,8 @@ pub(super) fn coll_stats(request: &Request<'_>, _cx: &mut Cx<'_>) -> Result<Buil
     match request.target(name) {
         Target::View(_) => return Err(not_on_a_view(&request.namespace(name))),
         Target::Absent => {
-            for field in ["size", "count", "storageSize", "freeStorageSize", "nindexes", "totalIndexSize", "totalSize"]
+            for field in
+                ["size", "count", "numOrphanDocs", "storageSize", "totalSize", "nindexes", "totalIndexSize"]
             {
                 reply.append(field, 0);
             }
@@ -171,6 +172,13 @@ fn scale(args: &Args<'_>) -> Result<u64> {
 /// Walks all pages and entries, and compares them with the statistics, and the indexes with the documents.
 pub(super) fn validate(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
     let name = collection_name(request)?;
+    let is_set = |flag: &str| request.command.get(flag).is_some_and(|value| value.is_truthy());
+    if is_set("background") && is_set("full") {
+        return Err(Error::new(
+            code::INVALID_OPTIONS,
+            "Running the validate command with both { background: true } and { full: true } is not supported.",
+        ));
+    }
     let collection = match request.target(name) {
         Target::View(_) => return Err(not_on_a_view(&request.namespace(name))),
         Target::Absent => {
@@ -219,6 +227,7 @@ fn show_faults(
     let mut reply = Builder::new();
     reply.append("ns", request.namespace(name).as_str());
     reply.append("nInvalidDocuments", 0);
+    reply.append("nNonCompliantDocuments", 0);
     append_number(&mut reply, "nrecords", count);
     append_number(&mut reply, "nIndexes", indexes().len() as u64);
     let keys = reply.open_document("keysPerIndex");
@@ -242,6 +251,10 @@ fn show_faults(
         reply.append_index(i, fault.message.as_str());
     }
     reply.close(errors);
+    for field in ["extraIndexEntries", "missingIndexEntries", "corruptRecords"] {
+        let open = reply.open_array(field);
+        reply.close(open);
+    }
     reply
 }
 

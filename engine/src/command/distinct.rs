@@ -53,7 +53,8 @@ pub(super) fn check_path(path: &str) -> Result<()> {
     }
     bindery_query::expression::check_length(path.split('.').count())?;
     for part in path.split('.') {
-        if part.starts_with('$') {
+        // The names of references are names of fields like others.
+        if part.starts_with('$') && !matches!(part, "$ref" | "$id" | "$db") {
             return Err(Error::new(16_410, "FieldPath field names may not start with '$'."));
         }
         if part.is_empty() {

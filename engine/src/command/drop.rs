@@ -53,6 +53,12 @@ pub(super) fn database(request: &Request<'_>, _cx: &mut Cx<'_>) -> Result<Builde
     if args.integer("dropDatabase")? != Some(1) {
         return Err(Error::new(5_255_100, "Have to pass 1 as 'drop' parameter"));
     }
+    if matches!(request.database, "admin" | "config" | "local") {
+        return Err(Error::new(
+            code::ILLEGAL_OPERATION,
+            format!("Dropping the '{}' database is prohibited.", request.database),
+        ));
+    }
     request.server.catalog.write().remove_database(request.database);
     let prefix = format!("{}.", request.database);
     request.server.cursors.doom(|cursor| cursor.starts_with(&prefix), "database dropped");

@@ -66,6 +66,8 @@ pub(super) struct FindArgs<'a> {
     single_batch: bool,
     tailable: bool,
     awaits: bool,
+    /// Whether a pipeline can be made of it.
+    is_plain: bool,
 }
 
 impl<'a> FindArgs<'a> {
@@ -98,9 +100,14 @@ impl<'a> FindArgs<'a> {
         question.variables = args.document("let")?;
         question.max_time_ms = max_time_ms(&args)?;
         check_read_concern(&args)?;
-        for flag in ["allowDiskUse", "oplogReplay", "noCursorTimeout", "allowPartialResults"] {
-            args.flag(flag)?;
+        args.flag("allowDiskUse")?;
+        args.flag("oplogReplay")?;
+        if args.integer("term")?.is_some() {
+            return Err(Error::new(code::BAD_VALUE, "cannot supply 'term' without active replication"));
         }
+        let only_on_collections = ["noCursorTimeout", "allowPartialResults", "readOnce"]
+            .into_iter()
+            .try_fold(false, |any, flag| Ok::<bool, Error>(args.flag(flag)? || any))?;
         let (tailable, await_data) = (args.flag("tailable")?, args.flag("awaitData")?);
         let single_batch = args.flag("singleBatch")?;
         let refused = |why: &str| Err(Error::new(code::BAD_VALUE, why));
@@ -116,8 +123,9 @@ impl<'a> FindArgs<'a> {
         if tailable && question.sort.is_some_and(|sort| sort.get("$natural").and_then(|v| v.as_f64()) == Some(-1.0)) {
             return refused("cannot use tailable option with a sort of {$natural: -1}");
         }
+        let is_plain = !only_on_collections && !tailable && (!single_batch || limit == Some(1));
         let batch_size = batch_size.unwrap_or(FIRST_BATCH);
-        Ok(FindArgs { question, batch_size, single_batch, tailable, awaits: await_data })
+        Ok(FindArgs { question, batch_size, single_batch, tailable, awaits: await_data, is_plain })
     }
 }
 
@@ -155,12 +163,13 @@ pub(crate) fn open_find(
 fn open(request: &Request<'_>, name: &str, args: &FindArgs<'_>, cx: &mut Cx<'_>) -> Result<Option<Box<dyn Rows>>> {
     cx.limit_time(args.question.max_time_ms);
     match request.target(name) {
-        Target::View(view) => super::view::find(request, &view, name, &args.question, cx).map(Some),
+        Target::View(view) => {
+            check_plain(args)?;
+            super::view::find(request, &view, name, &args.question, cx).map(Some)
+        }
         Target::Layout(collection) => {
             if collection.series.is_some() {
-                if args.tailable {
-                    return Err(Error::new(code::INVALID_PIPELINE_OPERATOR, "a time-series collection has no tail"));
-                }
+                check_plain(args)?;
                 return super::view::find_series(request, collection, &args.question, cx).map(Some);
             }
             if args.tailable {
@@ -189,6 +198,15 @@ fn open(request: &Request<'_>, name: &str, args: &FindArgs<'_>, cx: &mut Cx<'_>)
             Ok(Some(Box::new(FindRows::open(request.server, state, &args.question, cx)?)))
         }
     }
+}
+
+/// # Errors
+/// 168 for an argument that an aggregation, which a find on a view becomes, has not.
+fn check_plain(args: &FindArgs<'_>) -> Result<()> {
+    if args.is_plain {
+        return Ok(());
+    }
+    Err(Error::new(code::INVALID_PIPELINE_OPERATOR, "an argument of the find is not supported in aggregation"))
 }
 
 fn not_capped(namespace: &str) -> Error {
@@ -238,10 +256,11 @@ fn whole_number(value: &Value<'_>) -> Option<i64> {
 const CONCERN_FIELDS: [&str; 6] =
     ["level", "afterClusterTime", "afterOpTime", "atClusterTime", "provenance", "allowTransactionTableSnapshot"];
 
-/// Every level reads the same on a single node; what is no level is refused.
+/// Levels read the same on a single node; those that need several, and what is no level, are refused.
 ///
 /// # Errors
-/// 72 for unknown fields, 14 for a level that is no string, 9 for other words and types.
+/// 123 for levels of replica sets, 72 for unknown fields, 14 for a level that is no string, 9 for other words and
+/// types.
 pub(super) fn check_read_concern(args: &Args<'_>) -> Result<()> {
     let invalid = |why: &str| Err(Error::new(code::FAILED_TO_PARSE, why));
     match args.get("readConcern") {
@@ -255,7 +274,11 @@ pub(super) fn check_read_concern(args: &Args<'_>) -> Result<()> {
                 Err(Error::new(code::TYPE_MISMATCH, "readConcern.level must be a string"))
             }
             Some(level) => match level.as_str() {
-                Some("local" | "available" | "majority" | "linearizable" | "snapshot") => Ok(()),
+                Some("local" | "available" | "majority") => Ok(()),
+                Some("linearizable" | "snapshot") => Err(Error::new(
+                    code::NOT_A_REPLICA_SET,
+                    "node needs to be a replica set member to use this read concern",
+                )),
                 _ => invalid(
                     "readConcern.level must be either 'local', 'majority', 'linearizable', 'available', or 'snapshot'",
                 ),

@@ -5,6 +5,7 @@ use bindery_query::plan::Shape;
 use bindery_query::update;
 
 use super::args::Args;
+use super::statements::check_statement_ids;
 use super::update::{Compiled, Statement, array_filters};
 use super::{Request, Target, create, find, not_on_a_view};
 use crate::collection::{State, WriteGuard};
@@ -13,7 +14,7 @@ use crate::layout;
 use crate::trace::Cx;
 use crate::write;
 
-pub(super) const FIELDS: [&str; 12] = [
+pub(super) const FIELDS: [&str; 13] = [
     "query",
     "sort",
     "remove",
@@ -26,6 +27,7 @@ pub(super) const FIELDS: [&str; 12] = [
     "arrayFilters",
     "hint",
     "let",
+    "stmtId",
 ];
 
 pub(crate) struct Arguments<'a> {
@@ -48,6 +50,7 @@ pub(crate) struct Outcome {
 pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
     let args = Args::of_command("findAndModify", request.command, &FIELDS)?;
     let name = request.writable_name()?;
+    check_statement_ids(&args, 1)?;
     let arguments = parse(&args)?;
     let max_time_ms = find::max_time_ms(&args)?;
     cx.limit_time(max_time_ms);
@@ -107,7 +110,7 @@ pub(super) fn parse<'a>(args: &Args<'a>) -> Result<Arguments<'a>> {
     if !remove && !matches!(update, Value::Document(_) | Value::Array(_)) {
         return refused("Update argument must be either an object or an array");
     }
-    let statement = Statement { question, update, constants: None, array_filters, multi: false, upsert };
+    let statement = Statement { question, update, array_filters, multi: false, upsert };
     let bypass = args.loose_flag("bypassDocumentValidation")?.unwrap_or(false);
     Ok(Arguments { statement, remove, new, fields, bypass })
 }

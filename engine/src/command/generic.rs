@@ -5,7 +5,7 @@
 
 use bindery_document::{Doc, Error, Result, Value, code};
 
-use super::args::{Args, to_integer};
+use super::args::{Args, check_duplicates, to_integer};
 use super::find;
 
 /// Commands that run on the database `admin` only.
@@ -87,12 +87,13 @@ const MAX_NODES: i64 = 50;
 /// Checks what every command may be given.
 ///
 /// # Errors
-/// 13 for a command of another database, 322 and 323 for another API than version 1 or commands outside of it,
+/// 40413 for a field given twice, 13 for a command of another database, 322 and 323 for another API than version 1 or commands outside of it,
 /// 4886600 for its parameters without a version, 20 for transactions, 72 for fields that do not go together
 /// or do not belong to the command, 9 and 2 for a write concern that cannot be met, 2 for a `maxTimeMS` that is no
 /// time (`aggregate` and `getMore` read their own).
 pub(super) fn check(name: &str, database: &str, command: Doc<'_>) -> Result<()> {
     let args = Args { name: "command", doc: command };
+    check_duplicates(name, command)?;
     check_api(name, &args)?;
     if is_admin_only(name) && database != "admin" {
         return Err(Error::new(code::UNAUTHORIZED, format!("{name} may only be run against the admin database.")));

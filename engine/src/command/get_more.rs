@@ -57,7 +57,7 @@ pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
 
 pub(super) fn kill(request: &Request<'_>, _cx: &mut Cx<'_>) -> Result<Builder> {
     let args = Args::of_command("killCursors", request.command, &["cursors"])?;
-    let name = request.collection_name()?;
+    request.collection_name()?;
     let mut ids = Vec::new();
     for element in args.required_array("cursors")?.iter() {
         match element.value() {
@@ -66,9 +66,7 @@ pub(super) fn kill(request: &Request<'_>, _cx: &mut Cx<'_>) -> Result<Builder> {
             _ => return Err(args.mismatch("cursors", element.kind, "long")),
         }
     }
-    let namespace = request.namespace(name);
-    let (killed, missing): (Vec<i64>, Vec<i64>) =
-        ids.into_iter().partition(|&id| request.server.cursors.kill(id, &namespace));
+    let (killed, missing): (Vec<i64>, Vec<i64>) = ids.into_iter().partition(|&id| request.server.cursors.kill(id));
     let mut reply = Builder::new();
     for (field, ids) in
         [("cursorsKilled", killed), ("cursorsNotFound", missing), ("cursorsAlive", vec![]), ("cursorsUnknown", vec![])]

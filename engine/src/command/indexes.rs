@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bindery_document::{Builder, Doc, DocBuf, Error, Result, Value, code};
+use bindery_document::{Builder, Doc, DocBuf, Error, Kind, Result, Value, code};
 
 use super::args::{Args, to_integer};
 use super::{Request, Target, create, list, not_on_a_view};
@@ -73,6 +73,7 @@ pub(super) fn create(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> 
     let guard = collection.lock_for_writing();
     let snapshot = guard.snapshot();
     let before = snapshot.counted_indexes() - hidden;
+    let n_asked = specs.len();
     let mut indexes: Vec<Index> = Vec::new();
     for mut spec in specs {
         let own_collation = spec.collation.is_some();
@@ -83,10 +84,12 @@ pub(super) fn create(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> 
             continue;
         }
         if is_among(&indexes, &index)? {
-            return Err(Error::new(
-                code::OPERATION_FAILED,
-                format!("Cannot build two identical indexes: {}", index.meta.spec.name),
-            ));
+            // An empty collection's indexes are made one by one, so that the first is there already.
+            let (code, why) = match snapshot.records.len() {
+                0 => (code::INDEX_ALREADY_EXISTS, "Identical index already exists"),
+                _ => (code::OPERATION_FAILED, "Cannot build two identical indexes"),
+            };
+            return Err(Error::new(code, format!("{why}: {}", index.meta.spec.name)));
         }
         if snapshot.indexes.len() - hidden + indexes.len() >= MAX_INDEXES {
             return Err(Error::new(
@@ -103,18 +106,23 @@ pub(super) fn create(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> 
     // Pages are not shared with this snapshot any more when they change next.
     std::mem::drop(snapshot);
     let after = before + indexes.len();
-    let none_new = indexes.is_empty();
-    if !none_new {
+    let note = match (indexes.len(), n_asked) {
+        (0, _) => Some("all indexes already exist"),
+        (new, asked) if new < asked => Some("index already exists"),
+        _ => None,
+    };
+    if !indexes.is_empty() {
         guard.change().get().indexes.extend(indexes);
     }
 
     let mut reply = Builder::new();
     reply.append("numIndexesBefore", before as i32);
     reply.append("numIndexesAfter", after as i32);
-    if none_new {
-        reply.append("note", "all indexes already exist");
-    } else {
+    if created || after > before {
         reply.append("createdCollectionAutomatically", created);
+    }
+    if let Some(note) = note {
+        reply.append("note", note);
     }
     Ok(reply)
 }
@@ -197,8 +205,14 @@ pub(super) fn drop(request: &Request<'_>, _cx: &mut Cx<'_>) -> Result<Builder> {
     let args = Args::of_command("dropIndexes", request.command, &["index"])?;
     let name = request.collection_name()?;
     let index = args.required_or_null("index")?;
-    if !matches!(index, Value::String(_) | Value::Document(_) | Value::Array(_)) {
-        return Err(args.mismatch("index", index.kind(), "string"));
+    match index {
+        Value::String(_) | Value::Document(_) => {}
+        Value::Array(names) => {
+            if let Some(element) = names.iter().find(|element| element.kind != Kind::String) {
+                return Err(args.mismatch("index", element.kind, "string"));
+            }
+        }
+        other => return Err(args.mismatch("index", other.kind(), "string")),
     }
     let mut hidden = 0;
     let target = request.target(name);
@@ -238,10 +252,7 @@ pub(super) fn drop(request: &Request<'_>, _cx: &mut Cx<'_>) -> Result<Builder> {
         }
         Value::Array(names) => {
             for element in names.iter() {
-                let Value::String(text) = element.value() else {
-                    return Err(args.mismatch("index", element.kind, "string"));
-                };
-                add(text.as_str())?;
+                add(element.value().as_str().unwrap_or_default())?;
             }
         }
         other => add(other.as_str().unwrap_or_default())?,

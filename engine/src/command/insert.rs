@@ -7,7 +7,7 @@ use bindery_patterns::Layout;
 use bindery_query::update;
 
 use super::args::Args;
-use super::statements::{WriteErrors, check_batch_size, is_ordered};
+use super::statements::{WriteErrors, check_batch_size, check_statement_ids, is_ordered};
 use super::{Request, Target, create, not_on_a_view};
 use crate::database::Inner;
 use crate::layout;
@@ -18,12 +18,14 @@ use crate::write;
 const MIN_DEEP_BYTES: usize = 7 * validate::MAX_STORED_DEPTH;
 
 pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
-    let args = Args::of_command("insert", request.command, &["documents", "ordered", "bypassDocumentValidation"])?;
+    let fields = ["documents", "ordered", "bypassDocumentValidation", "stmtId", "stmtIds"];
+    let args = Args::of_command("insert", request.command, &fields)?;
     request.writable_name()?;
     let ordered = is_ordered(&args)?;
     let bypass = args.loose_flag("bypassDocumentValidation")?.unwrap_or(false);
     let documents = args.required_documents("documents")?;
     check_batch_size(documents.len())?;
+    check_statement_ids(&args, documents.len())?;
     Ok(insert_documents(request, documents.into_iter(), How { ordered, bypass }, cx)?.reply())
 }
 
@@ -145,18 +147,32 @@ pub(super) fn insert_documents<'d>(
 /// Makes a document ready to be stored: `_id` first, made if missing; empty timestamps at the top filled in.
 ///
 /// # Errors
-/// 10334 for a document that is too large, 15 for one nested too deeply, 53 and 52 for an `_id` that cannot be.
+/// 10334 for a document that is too large, 15 for one nested too deeply, 53 and 52 for an `_id` that cannot be, 2 for
+/// more than one.
 pub(crate) fn prepare<'a>(server: &Inner, document: Doc<'a>) -> Result<Cow<'a, [u8]>> {
+    prepare_filling(server, document, true)
+}
+
+/// As [`prepare`], for the document that an upsert has made: timestamps in it stay as they are.
+pub(crate) fn prepare_upserted<'a>(server: &Inner, document: Doc<'a>) -> Result<Cow<'a, [u8]>> {
+    prepare_filling(server, document, false)
+}
+
+fn prepare_filling<'a>(server: &Inner, document: Doc<'a>, fills: bool) -> Result<Cow<'a, [u8]>> {
     let first = document.first();
     let is_first = first.is_some_and(|e| e.key == b"_id");
     let id = if is_first { first } else { document.element(b"_id") };
     if let Some(id) = id {
         check_id(&id.value())?;
+        if document.iter().filter(|e| e.key == b"_id").nth(1).is_some() {
+            return Err(Error::new(code::BAD_VALUE, "can't have multiple _id fields in one document"));
+        }
     }
     if document.as_bytes().len() > MIN_DEEP_BYTES {
         update::check_depth(document)?;
     }
-    let has_empty_timestamp = may_have_timestamp(document)
+    let has_empty_timestamp = fills
+        && may_have_timestamp(document)
         && document.iter().any(|e| e.kind == Kind::Timestamp && e.bytes == [0; 8] && e.key != b"_id");
     let stored = if is_first && !has_empty_timestamp {
         Cow::Borrowed(document.as_bytes())
@@ -168,7 +184,7 @@ pub(crate) fn prepare<'a>(server: &Inner, document: Doc<'a>) -> Result<Cow<'a, [
             None => builder.append("_id", Value::ObjectId(server.object_ids.next(now))),
         }
         for element in document.iter().filter(|e| e.key != b"_id") {
-            if element.kind == Kind::Timestamp && element.bytes == [0; 8] {
+            if has_empty_timestamp && element.kind == Kind::Timestamp && element.bytes == [0; 8] {
                 builder.append(element.key, Value::Timestamp(((now / 1000) as u64) << 32 | server.next_increment()));
             } else {
                 builder.append_element(element);

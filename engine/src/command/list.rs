@@ -29,10 +29,11 @@ pub(super) fn collections(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Buil
     rows.sort_by(|(a, _), (b, _)| a.cmp(b));
     let mut chosen = Vec::new();
     for (_, row) in rows {
-        if !filter.matches(row.doc())? {
-            continue;
+        // The filter sees what is listed, and no more.
+        let row = if name_only { only_name_and_type(row.doc()) } else { row };
+        if filter.matches(row.doc())? {
+            chosen.push(row);
         }
-        chosen.push(if name_only { only_name_and_type(row.doc()) } else { row });
     }
     let namespace = request.namespace("$cmd.listCollections");
     let mut reply = Builder::new();

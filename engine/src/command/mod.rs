@@ -39,7 +39,7 @@ pub(crate) use create::new_collection;
 pub(crate) use diagnostics::show_tree;
 pub(crate) use find::open_find;
 pub(crate) use find_and_modify::{Arguments as ModifyArguments, Outcome as ModifyOutcome};
-pub(crate) use insert::{Inserted, prepare};
+pub(crate) use insert::{Inserted, prepare_upserted};
 pub(crate) use statements::MAX_BATCH;
 pub(crate) use update::{Compiled, Outcome as UpdateOutcome, Statement};
 pub(crate) use view::open_view;

@@ -1,7 +1,7 @@
 //! What `insert`, `update` and `delete` share: a batch of statements, ordered or not, and the
 //! `writeErrors` of those that failed.
 
-use bindery_document::{Builder, Error, Result, code};
+use bindery_document::{Builder, Error, Result, Value, code};
 
 use super::args::Args;
 
@@ -49,6 +49,29 @@ impl WriteErrors {
 /// 14 if the option is no boolean.
 pub(super) fn is_ordered(args: &Args<'_>) -> Result<bool> {
     Ok(args.optional_flag("ordered")?.unwrap_or(true))
+}
+
+/// Checks `stmtId` and `stmtIds`, by which clients tell statements apart that they send again; nothing is sent again
+/// here.
+///
+/// # Errors
+/// 14 for another type, 16 for another number of them than of statements.
+pub(super) fn check_statement_ids(args: &Args<'_>, count: usize) -> Result<()> {
+    let is_id = |value: &Value<'_>| value.kind().is_number();
+    if let Some(id) = args.given("stmtId").filter(|id| !is_id(id)) {
+        return Err(args.mismatch("stmtId", id.kind(), "int"));
+    }
+    let Some(ids) = args.array("stmtIds")? else { return Ok(()) };
+    if let Some(id) = ids.iter().find(|id| !is_id(&id.value())) {
+        return Err(args.mismatch("stmtIds", id.kind, "int"));
+    }
+    if ids.count() != count {
+        return Err(Error::new(
+            code::INVALID_LENGTH,
+            format!("Number of statement ids must match the number of batch entries. Got {} but {count}", ids.count()),
+        ));
+    }
+    Ok(())
 }
 
 /// Checks the number of statements.

@@ -2,12 +2,11 @@
 
 use bindery_document::{Builder, Doc, DocBuf, Error, OwnedValue, Result, Value, code};
 use bindery_index::RecordId;
-use bindery_query::expression;
 use bindery_query::filter::{Allowed, Filter};
 use bindery_query::update::{self, Applied, Changes, Now, Options, Update};
 
 use super::args::Args;
-use super::statements::{WriteErrors, check_batch_size, is_ordered};
+use super::statements::{WriteErrors, check_batch_size, check_statement_ids, is_ordered};
 use super::{Request, Target, create, find, insert, not_on_a_view};
 use crate::collection::{State, WriteGuard};
 use crate::execute::{Question, matching_records};
@@ -18,10 +17,8 @@ use crate::write::{self, Changed};
 /// MongoDB's code for constants of an update that is no pipeline.
 const CONSTANTS_WITHOUT_PIPELINE: i32 = 51198;
 
-/// MongoDB's code for a constant with the name of a system variable.
-const SYSTEM_VARIABLE: i32 = 17275;
-
-pub(super) const FIELDS: [&str; 4] = ["updates", "ordered", "bypassDocumentValidation", "let"];
+pub(super) const FIELDS: [&str; 6] =
+    ["updates", "ordered", "bypassDocumentValidation", "let", "stmtId", "stmtIds"];
 
 const STATEMENT_FIELDS: [&str; 9] =
     ["q", "u", "c", "multi", "upsert", "upsertSupplied", "arrayFilters", "collation", "hint"];
@@ -30,7 +27,6 @@ const STATEMENT_FIELDS: [&str; 9] =
 pub(crate) struct Statement<'a> {
     pub(crate) question: Question<'a>,
     pub(crate) update: Value<'a>,
-    pub(crate) constants: Option<Doc<'a>>,
     pub(crate) array_filters: Vec<Doc<'a>>,
     pub(crate) multi: bool,
     pub(crate) upsert: bool,
@@ -103,6 +99,7 @@ pub(super) fn statements<'a>(args: &Args<'a>) -> Result<Vec<Statement<'a>>> {
     let variables = args.document("let")?;
     let list = args.required_documents("updates")?;
     check_batch_size(list.len())?;
+    check_statement_ids(args, list.len())?;
     let mut statements = Vec::new();
     for statement in list {
         let mut statement = parse(&Args::of_statement("update.updates", statement, &STATEMENT_FIELDS)?)?;
@@ -119,6 +116,7 @@ fn parse<'a>(args: &Args<'a>) -> Result<Statement<'a>> {
     let mut question = Question::new(args.required_document("q")?);
     question.collation = args.document("collation")?;
     question.hint = find::hint(args)?;
+    question.constants = args.document("c")?;
     let update = args.required_or_null("u")?;
     if !matches!(update, Value::Document(_) | Value::Array(_)) {
         return Err(Error::new(code::FAILED_TO_PARSE, "Update argument must be either an object or an array"));
@@ -126,7 +124,6 @@ fn parse<'a>(args: &Args<'a>) -> Result<Statement<'a>> {
     Ok(Statement {
         question,
         update,
-        constants: args.document("c")?,
         array_filters: array_filters(args)?,
         multi: args.flag("multi")?,
         upsert: args.flag("upsert")?,
@@ -179,28 +176,6 @@ fn update_statement(
     found.failure.map_or(Ok(()), Err)
 }
 
-/// Makes the values of `c` variables of a pipeline.
-///
-/// # Errors
-/// 9 for what is no name of a variable, 17275 for the names of MongoDB's own.
-fn define_constants(constants: Option<Doc<'_>>, context: &mut expression::ParseContext) -> Result<()> {
-    const SYSTEM_VARIABLES: [&str; 8] =
-        ["ROOT", "CURRENT", "REMOVE", "NOW", "CLUSTER_TIME", "DESCEND", "PRUNE", "KEEP"];
-    for constant in constants.into_iter().flatten() {
-        let name = constant.key_str();
-        if SYSTEM_VARIABLES.contains(&name) {
-            return Err(Error::new(
-                SYSTEM_VARIABLE,
-                format!("the constant '{name}' has the name of a system variable"),
-            ));
-        }
-        // Unlike variables of `let`, constants may begin with a capital.
-        expression::check_variable_name(&name.to_ascii_lowercase())?;
-        context.define_constant(name, Some(OwnedValue::new(constant.value())));
-    }
-    Ok(())
-}
-
 /// A statement's filter and update, compiled.
 pub(crate) struct Compiled {
     filter: Filter,
@@ -222,10 +197,9 @@ impl Compiled {
         }
         // What is wrong with the update is reported before what is wrong with the filter.
         let options = Options { collation, multi: statement.multi };
-        let update = match (statement.update, statement.constants) {
-            (Value::Array(pipeline), constants) => {
+        let update = match (statement.update, statement.question.constants) {
+            (Value::Array(pipeline), _) => {
                 let mut context = statement.question.context(&scope, options.collation.clone())?;
-                define_constants(constants, &mut context.expressions)?;
                 Update::parse_pipeline(pipeline, &statement.array_filters, options, &mut context)?
             }
             (_, Some(_)) => {
@@ -316,7 +290,7 @@ impl Compiled {
         cx: &mut Cx<'_>,
     ) -> Result<(OwnedValue, DocBuf)> {
         let document = self.new_document()?;
-        let prepared = insert::prepare(request.server, document.doc())?;
+        let prepared = insert::prepare_upserted(request.server, document.doc())?;
         let document = Doc::from_stored(&prepared);
         write::insert(guard, document, bypass, cx)?;
         let id = document.get("_id").unwrap_or(Value::Null);

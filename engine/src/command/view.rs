@@ -103,7 +103,18 @@ pub(super) fn find(
     question: &Question<'_>,
     cx: &mut Cx<'_>,
 ) -> Result<Box<dyn Rows>> {
-    open(request, view, name, question, stages(question)?.doc(), cx)
+    let mut question = *question;
+    hint_natural(&mut question);
+    open(request, view, name, &question, stages(&question)?.doc(), cx)
+}
+
+/// Makes a sort by `$natural` a hint, which a pipeline takes where it takes no such sort.
+fn hint_natural(question: &mut Question<'_>) {
+    let natural = question.sort.filter(|sort| sort.first().is_some_and(|field| field.key == b"$natural"));
+    if let Some(natural) = natural {
+        question.sort = None;
+        question.hint = question.hint.or(Some(Value::Document(natural)));
+    }
 }
 
 /// `find` on a time-series collection, which the server has as a view, too.
@@ -118,11 +129,7 @@ pub(super) fn find_series(
 ) -> Result<Box<dyn Rows>> {
     let mut question = *question;
     // The order of buckets can be asked for as that of documents can.
-    let natural = question.sort.filter(|sort| sort.first().is_some_and(|field| field.key == b"$natural"));
-    if let Some(natural) = natural {
-        question.sort = None;
-        question.hint = question.hint.or(Some(Value::Document(natural)));
-    }
+    hint_natural(&mut question);
     let pipeline = stages(&question)?;
     let trace: SharedTrace = cx.is_traced.then(|| Arc::new(Mutex::new(Trace::new())));
     let around = Around {
@@ -187,7 +194,9 @@ pub(super) fn distinct(
     question: &Question<'_>,
     cx: &mut Cx<'_>,
 ) -> Result<Vec<OwnedValue>> {
-    let collation = question.collation(None)?;
+    let mut own = *question;
+    own.collation = view.collation.as_ref().map(DocBuf::doc);
+    let collation = own.collation(None)?;
     let mut rows = find(request, view, name, question, cx)?;
     crate::execute::distinct_of_rows(&mut *rows, key, collation.as_ref(), cx)
 }
@@ -211,8 +220,7 @@ fn open(
         trace: trace.clone(),
     };
     let mut plain = Question::new(doc::EMPTY);
-    plain.collation = question.collation;
-    plain.variables = question.variables;
+    (plain.hint, plain.collation, plain.variables) = (question.hint, question.collation, question.variables);
     let stream = around.over_name(&plain, pipeline.doc(), &resolved.collection, view.collation.as_ref())?;
     Ok(Box::new(StreamRows::new(stream, trace)))
 }

@@ -28,6 +28,8 @@ pub(crate) struct Question<'a> {
     pub(crate) collation: Option<Doc<'a>>,
     /// The values of `let`.
     pub(crate) variables: Option<Doc<'a>>,
+    /// The values of `c`, which a statement with a pipeline may have.
+    pub(crate) constants: Option<Doc<'a>>,
     /// 0 is no limit.
     pub(crate) max_time_ms: u64,
 }
@@ -55,13 +57,16 @@ impl<'a> Question<'a> {
             show_record_id: false,
             collation: None,
             variables: None,
+            constants: None,
             max_time_ms: 0,
         }
     }
 
-    /// Whether `$recordId` is added to the results: not where the projection has a say about it.
+    /// Whether `$recordId` is added to the results: not to keys, nor where the projection has a say about it.
     pub(crate) fn shows_record_id(&self) -> bool {
-        self.show_record_id && self.projection.is_none_or(|projection| projection.get("$recordId").is_none())
+        self.show_record_id
+            && !self.return_key
+            && self.projection.is_none_or(|projection| projection.get("$recordId").is_none())
     }
 
     /// Compiles the question for a collection, whose default collation applies where none is asked for.
@@ -88,6 +93,9 @@ impl<'a> Question<'a> {
                 }
             }
         }
+        if shape.as_ref().is_some_and(|shape| shape.projection.needs_sort_key()) && self.sort.is_none() {
+            return Err(Error::new(code::BAD_VALUE, "cannot use sortKey $meta projection without a sort"));
+        }
         let shape = shape.map(|shape| {
             let sort_key = sort.clone().filter(|_| shape.projection.needs_sort_key());
             Arc::new(Shape { sort_key, ..shape })
@@ -97,8 +105,8 @@ impl<'a> Question<'a> {
         }
         let mut hint = self.hint.map(parse_hint).transpose()?;
         if let Some(direction) = natural {
-            if !matches!(hint, None | Some(Hint::Natural(_))) {
-                return Err(Error::new(code::BAD_VALUE, "cannot sort by $natural and hint another index"));
+            if hint.as_ref().is_some_and(|hint| !matches!(hint, Hint::Natural(other) if *other == direction)) {
+                return Err(Error::new(code::BAD_VALUE, "cannot sort by $natural and hint otherwise"));
             }
             hint = Some(Hint::Natural(direction));
         }
@@ -157,7 +165,7 @@ impl<'a> Question<'a> {
         Ok(ParseContext { collation, expressions, allowed: Allowed::Everything })
     }
 
-    /// What expressions are parsed with: the time, and the values of `let`.
+    /// What expressions are parsed with: the time, and the values of `let` and `c`.
     ///
     /// # Errors
     /// 9 for names that are no names of variables, 4890500 for values that are not constant.
@@ -173,8 +181,34 @@ impl<'a> Question<'a> {
             let constant = constant.map(OwnedValue::new);
             context.define_constant(name, constant);
         }
+        define_constants(self.constants, &mut context)?;
         Ok(context)
     }
+}
+
+/// MongoDB's code for a constant with the name of a system variable.
+const SYSTEM_VARIABLE: i32 = 17275;
+
+/// Makes the values of `c` variables of a pipeline and of its filter.
+///
+/// # Errors
+/// 9 for what is no name of a variable, 17275 for the names of MongoDB's own.
+fn define_constants(constants: Option<Doc<'_>>, context: &mut expression::ParseContext) -> Result<()> {
+    const SYSTEM_VARIABLES: [&str; 8] =
+        ["ROOT", "CURRENT", "REMOVE", "NOW", "CLUSTER_TIME", "DESCEND", "PRUNE", "KEEP"];
+    for constant in constants.into_iter().flatten() {
+        let name = constant.key_str();
+        if SYSTEM_VARIABLES.contains(&name) {
+            return Err(Error::new(
+                SYSTEM_VARIABLE,
+                format!("the constant '{name}' has the name of a system variable"),
+            ));
+        }
+        // Unlike variables of `let`, constants may begin with a capital.
+        expression::check_variable_name(&name.to_ascii_lowercase())?;
+        context.define_constant(name, Some(OwnedValue::new(constant.value())));
+    }
+    Ok(())
 }
 
 /// The direction of a hint of `$natural`.

@@ -13,7 +13,7 @@ use bindery_query::plan::Shape;
 use super::source::{Place, matching_places};
 use super::writer::BucketChange;
 use super::{LayoutCollection, Writer, series};
-use crate::command::{Compiled, ModifyOutcome, Request, Statement, UpdateOutcome, prepare};
+use crate::command::{Compiled, ModifyOutcome, Request, Statement, UpdateOutcome, prepare_upserted};
 use crate::execute::{Question, project};
 use crate::trace::Cx;
 use crate::write;
@@ -182,7 +182,7 @@ fn upsert(
     cx: &mut Cx<'_>,
 ) -> Result<(OwnedValue, DocBuf)> {
     let document = compiled.new_document()?;
-    let prepared = prepare(request.server, document.doc())?;
+    let prepared = prepare_upserted(request.server, document.doc())?;
     let document = Doc::from_stored(&prepared);
     super::insert(writer, document, bypass, cx)?;
     Ok((OwnedValue::new(document.get("_id").unwrap_or(Value::Null)), DocBuf::from(document)))

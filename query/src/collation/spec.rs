@@ -121,7 +121,7 @@ impl Spec {
         locale::check(locale).map_err(bad_value)?;
         if let Some(version) = version.filter(|version| *version != VERSION) {
             let why = format!("collation version {version} was asked for, and {VERSION} is what there is");
-            return Err(Error::new(161, why));
+            return Err(Error::new(code::INCOMPATIBLE_COLLATION_VERSION, why));
         }
         spec.locale = locale.into();
         // Only Canadian French reads accents from the end unless told otherwise.

@@ -38,9 +38,12 @@ impl Replacement {
     /// Writes the new document of an upsert, with the `_id` that the query gives.
     ///
     /// # Errors
-    /// [`code::IMMUTABLE_FIELD`] if the document has another one.
+    /// [`code::IMMUTABLE_FIELD`] if the document has another one, [`code::NOT_SINGLE_VALUE_FIELD`] if it is an array.
     pub(super) fn insert(&self, id: Option<Value<'_>>, now: Now) -> Result<DocBuf> {
         let document = self.filled(now);
+        if let Some(id @ Value::Array(_)) = document.doc().get("_id") {
+            return Err(super::array_id(&id));
+        }
         let mut start = Builder::new();
         if let Some(id) = id {
             start.append("_id", id);

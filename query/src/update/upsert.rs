@@ -8,9 +8,6 @@ use bindery_document::{Builder, DocBuf, Error, OwnedValue, Path, Result, Value, 
 
 use crate::filter::{CompareOp, Filter};
 
-/// MongoDB's code for a query that gives only a part of `_id`, where all of it is needed.
-const NOT_EXACT_VALUE_FIELD: i32 = 111;
-
 /// The fields that a query fixes.
 #[derive(Debug, Default)]
 pub(super) struct Equalities<'f> {
@@ -42,7 +39,7 @@ impl<'f> Equalities<'f> {
         equalities.gather(filter, &|path| path.first() == "_id")?;
         if let Some((path, _)) = equalities.fields.iter().find(|(path, _)| path.as_str() != "_id") {
             return Err(Error::new(
-                NOT_EXACT_VALUE_FIELD,
+                code::NOT_EXACT_VALUE_FIELD,
                 format!("'_id' must be given as a whole, but the query has '{}'", path.as_str()),
             ));
         }

@@ -84,7 +84,7 @@ impl Pull {
 
 /// Whether the document is one of operators on a value: its first name is one.
 fn is_operator_document(doc: Doc<'_>) -> bool {
-    const OPERATORS: [&str; 26] = [
+    const OPERATORS: [&str; 25] = [
         "$eq",
         "$ne",
         "$gt",
@@ -101,7 +101,6 @@ fn is_operator_document(doc: Doc<'_>) -> bool {
         "$size",
         "$all",
         "$elemMatch",
-        "$not",
         "$bitsAllSet",
         "$bitsAllClear",
         "$bitsAnySet",

@@ -41,7 +41,10 @@ impl Push {
             return Ok(Push { values: vec![OwnedValue::new(argument)], position: None, sort: None, slice: None });
         };
         let mut push = Push { values: Vec::new(), position: None, sort: None, slice: None };
-        for modifier in modifiers {
+        for (position, modifier) in modifiers.iter().enumerate() {
+            if modifiers.iter().take(position).any(|other| other.key == modifier.key) {
+                return Err(bad(path, format!("'{}' is given twice", modifier.key_str())));
+            }
             let value = modifier.value();
             match modifier.key {
                 b"$each" => {

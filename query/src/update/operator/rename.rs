@@ -42,6 +42,9 @@ pub(in crate::update) fn parse(from: &str, from_parts: Vec<Part>, to: Value<'_>)
         )));
     };
     let to = to.as_str();
+    if to.contains('\0') {
+        return Err(bad(format!("$rename of '{from}': the new name has a null byte in it")));
+    }
     let to_parts = path::parse(to)?;
     let is_dynamic = |parts: &[Part]| parts.iter().any(|part| !matches!(part, Part::Name(_)));
     if from_parts.starts_with(&to_parts) || to_parts.starts_with(&from_parts) {
@@ -66,6 +69,11 @@ impl Paths {
             Ok(Some(_)) if self.target_is_in_array(doc) => Rename::Refused(Error::new(
                 code::BAD_VALUE,
                 format!("$rename: the target '{}' lies in an array", self.to_text),
+            )),
+            // An `_id` is not even replaced by an equal value.
+            Ok(Some(_)) if &*self.to_text == "_id" && doc.element(b"_id").is_some() => Rename::Refused(Error::new(
+                code::IMMUTABLE_FIELD,
+                "$rename would write the immutable field '_id'",
             )),
             Ok(Some(element)) => Rename::Found(element),
             Err(error) => Rename::Refused(error),
