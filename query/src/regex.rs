@@ -2,9 +2,11 @@
 //!
 //! One wrapper for the filter language (`$regex`, regex values) and the expression language
 //! (`$regexMatch` and its siblings), so that both mean the same by a pattern: UTF-8 mode on, `\w` and `\d`
-//! ASCII, case folding by Unicode. The engine is PCRE2 itself: look-around, back references, possessive
-//! quantifiers and `(?i)` groups differ between regex dialects, and answers must not.
+//! ASCII, case folding by Unicode. The engine is PCRE2 itself, told of PCRE 8's dialect by [`dialect`]: look-around,
+//! back references, possessive quantifiers and `(?i)` groups differ between regex dialects, and answers must not.
 //! The callers give the failures their MongoDB codes, which differ by language.
+
+mod dialect;
 
 use std::fmt;
 
@@ -84,7 +86,9 @@ impl Regex {
                 other => return Err(RegexError::Option(other)),
             };
         }
-        let inner = builder.build(pattern).map_err(|e| RegexError::Pattern(e.to_string()))?;
+        let translated =
+            dialect::to_pcre2(pattern, options.contains('x')).map_err(|why| RegexError::Pattern(why.to_owned()))?;
+        let inner = builder.build(&translated).map_err(|e| RegexError::Pattern(e.to_string()))?;
         Ok(Regex { pattern: pattern.into(), options: options.into(), inner })
     }
 

@@ -14,6 +14,7 @@ mod explain;
 mod extjson;
 mod pipeline_plans;
 mod planner;
+mod replies;
 mod server;
 mod snapshots;
 mod validation_details;

@@ -35,9 +35,7 @@ pub(super) fn coll_stats(request: &Request<'_>, _cx: &mut Cx<'_>) -> Result<Buil
     match request.target(name) {
         Target::View(_) => return Err(not_on_a_view(&request.namespace(name))),
         Target::Absent => {
-            for field in
-                ["size", "count", "numOrphanDocs", "storageSize", "totalSize", "nindexes", "totalIndexSize"]
-            {
+            for field in ["size", "count", "numOrphanDocs", "storageSize", "totalSize", "nindexes", "totalIndexSize"] {
                 reply.append(field, 0);
             }
             for field in ["indexDetails", "indexSizes"] {

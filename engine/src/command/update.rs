@@ -17,8 +17,7 @@ use crate::write::{self, Changed};
 /// MongoDB's code for constants of an update that is no pipeline.
 const CONSTANTS_WITHOUT_PIPELINE: i32 = 51198;
 
-pub(super) const FIELDS: [&str; 6] =
-    ["updates", "ordered", "bypassDocumentValidation", "let", "stmtId", "stmtIds"];
+pub(super) const FIELDS: [&str; 6] = ["updates", "ordered", "bypassDocumentValidation", "let", "stmtId", "stmtIds"];
 
 const STATEMENT_FIELDS: [&str; 9] =
     ["q", "u", "c", "multi", "upsert", "upsertSupplied", "arrayFilters", "collation", "hint"];

@@ -15,6 +15,8 @@ pub(crate) struct Describe<'a> {
     pub(crate) projection: Option<Doc<'a>>,
     /// Whether what is sorted are records to be changed, and not only documents.
     pub(crate) sorts_records: bool,
+    /// As many keys as MongoDB's COUNT_SCAN looks at, at most; none where they are counted off the tree.
+    pub(crate) counts_up_to: Option<u64>,
 }
 
 impl Describe<'_> {
@@ -24,8 +26,14 @@ impl Describe<'_> {
         let below = ran.map(Stage::inputs).unwrap_or_default();
         out.append("stage", name(plan));
         show_filter(filter(plan), out);
-        if let Some(stats) = &stats {
-            show_common(stats, ran.and_then(Stage::counted), out);
+        match (&stats, plan, self.counts_up_to, ran.and_then(Stage::counted)) {
+            (Some(stats), Plan::CountScan(_), Some(most), Some(counted)) => {
+                let ended = StageStats { is_eof: counted < most, ..*stats };
+                show_common(&ended, Some(counted.min(most)), out);
+                append_number(out, "keysExamined", keys_of_count(counted, most));
+            }
+            (Some(stats), _, _, counted) => show_common(stats, counted, out),
+            (None, ..) => {}
         }
         match plan {
             Plan::Project { .. } => {
@@ -43,14 +51,17 @@ impl Describe<'_> {
                 if let Some(limit) = limit {
                     append_number(out, "limitAmount", *limit);
                 }
-                out.append("type", if self.sorts_records { "default" } else { "simple" });
+                let is_simple = !self.sorts_records && inputs(plan).into_iter().all(gives_documents);
+                out.append("type", if is_simple { "simple" } else { "default" });
             }
             Plan::SortMerge { order, .. } => show_order(order, out),
             Plan::Skip { count, .. } => append_number(out, "skipAmount", *count),
             Plan::Limit { count, .. } => append_number(out, "limitAmount", *count),
             _ => {}
         }
-        if let Some(stats) = &stats {
+        if let Some(stats) = &stats
+            && !(matches!(plan, Plan::CountScan(_)) && self.counts_up_to.is_some())
+        {
             show_examined(plan, stats, &below, out);
         }
         match inputs(plan).as_slice() {
@@ -71,6 +82,33 @@ impl Describe<'_> {
                 out.close(list);
             }
         }
+    }
+}
+
+/// The keys that MongoDB looks at to count so many: one more shows that there are no others.
+fn keys_of_count(counted: u64, most: u64) -> u64 {
+    if counted < most { counted + 1 } else { most }
+}
+
+/// The keys that MongoDB's counting scans in a plan look at, which are counted off the tree here.
+pub(crate) fn keys_counted(stage: &Stage, most: u64) -> u64 {
+    match stage.inputs().as_slice() {
+        [] => stage.counted().map_or(0, |counted| keys_of_count(counted, most)),
+        inputs => inputs.iter().map(|input| keys_counted(input, most)).sum(),
+    }
+}
+
+/// Whether what a plan gives are documents, and not record ids with keys.
+fn gives_documents(plan: &Plan) -> bool {
+    match plan {
+        Plan::IndexScan(_)
+        | Plan::CountScan(_)
+        | Plan::DistinctScan { .. }
+        | Plan::Or { .. }
+        | Plan::SortMerge { .. }
+        | Plan::Intersect { .. } => inputs(plan).into_iter().map(gives_documents).reduce(|a, b| a && b) == Some(true),
+        Plan::Sort { input, .. } | Plan::Skip { input, .. } | Plan::Limit { input, .. } => gives_documents(input),
+        _ => true,
     }
 }
 
@@ -187,14 +225,25 @@ fn show_records(scan: &plan::IndexScan, out: &mut Builder) {
 
 fn show_index_scan(index: &Index, scan: &plan::IndexScan, is_count: bool, out: &mut Builder) {
     let spec = &index.meta.spec;
-    out.append("keyPattern", Value::Document(spec.key.doc()));
+    match &scan.bounds {
+        // Of a wildcard index the path that is looked at is named.
+        IndexBounds::Fields(fields) if spec.is_wildcard() => {
+            let pattern = out.open_document("keyPattern");
+            fields.iter().for_each(|field| out.append(field.path.as_str(), 1));
+            out.close(pattern);
+        }
+        _ => out.append("keyPattern", Value::Document(spec.key.doc())),
+    }
     out.append("indexName", spec.name.as_str());
     if let Some(collation) = &spec.collation {
         out.append("collation", Value::Document(collation.doc()));
     }
     let is_multikey = if spec.is_wildcard() { scan.dedupe && wildcard_arrays(index, scan) } else { index.is_multikey };
     out.append("isMultiKey", is_multikey);
-    show_multikey_paths(index, scan, out);
+    // Hashes are of no arrays, and no paths are kept for them.
+    if !spec.key.doc().iter().any(|field| field.value().as_str().is_some()) {
+        show_multikey_paths(index, scan, out);
+    }
     out.append("isUnique", index.meta.is_unique);
     out.append("isSparse", spec.sparse);
     out.append("isPartial", spec.partial.is_some());
@@ -238,7 +287,8 @@ fn show_count_ends(fields: &[plan::FieldBounds], out: &mut Builder) {
         let key = out.open_document(name);
         for field in fields {
             if let Some(interval) = field.intervals.first() {
-                let value = if start { &interval.start } else { &interval.end };
+                // What comes after an end that is left out begins behind all that have it, or before.
+                let value = if start == inclusive { &interval.start } else { &interval.end };
                 inclusive &= if start { interval.start_inclusive } else { interval.end_inclusive };
                 out.append(field.path.as_str(), value.value());
             }

@@ -1,6 +1,6 @@
 //! Unique indexes: no two records may share a key.
 
-use bindery_document::{Builder, Error, Result, Value, code};
+use bindery_document::{Builder, Doc, Error, Kind, Result, Value, code};
 use bindery_index::key::split_record_id;
 use bindery_index::keygen::Keys;
 use bindery_index::{PageVisitor, tree};
@@ -60,10 +60,36 @@ pub(super) fn duplicate(index: &Index, key: &[u8], type_bits: &[u8]) -> Error {
     details.append("keyPattern", Value::Document(index.meta.spec.key.doc()));
     let value = index.values_of(key, type_bits);
     if let Ok(value) = &value {
-        details.append("keyValue", Value::Document(value.doc()));
+        match &index.meta.spec.collation {
+            None => details.append("keyValue", Value::Document(value.doc())),
+            Some(collation) => show_collated(value.doc(), collation.doc(), &mut details),
+        }
     }
     let shown = value.map_or_else(|_| "?".to_owned(), |value| format!("{value:?}"));
     let name = &index.meta.spec.name;
     Error::new(code::DUPLICATE_KEY, format!("E11000 duplicate key error index: {name} dup key: {shown}"))
         .with_details(details.finish())
+}
+
+/// The values of a key under a collation, which holds what strings are compared by: that is shown in hexadecimal, and
+/// which values are, and by which collation.
+fn show_collated(value: Doc<'_>, collation: Doc<'_>, out: &mut Builder) {
+    let strings: Vec<bool> = value.iter().map(|element| element.kind == Kind::String).collect();
+    let shown = out.open_document("keyValue");
+    for element in value {
+        match element.value() {
+            Value::String(text) => {
+                let digits: String = text.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+                out.append(element.key, digits.as_str());
+            }
+            _ => out.append_element(element),
+        }
+    }
+    out.close(shown);
+    if strings.contains(&true) {
+        let list = out.open_array("hexEncoded");
+        strings.into_iter().enumerate().for_each(|(at, is_string)| out.append_index(at, is_string));
+        out.close(list);
+    }
+    out.append("collation", Value::Document(collation));
 }

@@ -69,7 +69,7 @@ impl Filter {
             Filter::Mod(test) => {
                 let array = out.open_array("$mod");
                 for (index, number) in [test.divisor, test.remainder].into_iter().enumerate() {
-                    out.append_index(index, shortest(number));
+                    out.append_index(index, Value::Int64(number));
                 }
                 out.close(array);
             }

@@ -54,7 +54,7 @@ impl Planning<'_> {
     }
 
     /// Whether the order of strings in an index is the query's.
-    fn same_collation(&self, index: &IndexDescription<'_>) -> bool {
+    pub(super) fn same_collation(&self, index: &IndexDescription<'_>) -> bool {
         match (index.collation, &self.query.collation) {
             (None, None) => true,
             (Some(a), Some(b)) => a.spec() == b.spec(),

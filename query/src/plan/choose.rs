@@ -2,10 +2,12 @@
 
 use bindery_document::{Doc, DocBuf, Error, Result, Value, code, order};
 
+use super::access::whole_index;
 use super::bounds::IndexBounds;
 use super::candidates::{Planning, Source, collection_scan};
 use super::finish::finish;
 use super::implied::with_implied;
+use super::ordering::{Provided, provided};
 use super::{
     Candidate, Hint, IndexDescription, IndexScan, Mode, Plan, Planned, Purpose, Query, ScanDirection, Statistics,
 };
@@ -82,8 +84,8 @@ fn id_lookup(planning: &Planning<'_>) -> Option<Plan> {
     let index = planning.indexes.iter().position(|index| index.is_id && !index.is_clustered)?;
     if planning.hinted.is_some_and(|hinted| hinted != index)
         || query.return_key
-        || query.skip > 0
-        || query.purpose != Purpose::Documents
+        || !(query.purpose == Purpose::Documents && query.skip == 0
+            || query.purpose == Purpose::Count && planning.mode == Mode::MongoDb && planning.hinted.is_none())
     {
         return None;
     }
@@ -151,15 +153,24 @@ fn limited(planning: &Planning<'_>) -> Result<Plan> {
     if *query.filter == Filter::AlwaysTrue {
         residual = None;
     }
+    let description = &planning.indexes[index];
+    // The stretch is in the order of the whole index.
+    let access = (!description.is_multikey).then(|| whole_index(index, description, planning.asked(), &[]));
+    let order = access.as_ref().zip(query.sort.as_ref()).and_then(|(access, sort)| {
+        match provided(access, description, sort, planning.same_collation(description)) {
+            Some(Provided::Scan(direction)) => Some(direction),
+            Some(Provided::Merge(..)) | None => None,
+        }
+    });
     let scan = IndexScan {
         index,
         bounds: IndexBounds::Range { start: query.min.clone(), end: query.max.clone() },
-        direction: ScanDirection::Forward,
+        direction: order.unwrap_or(ScanDirection::Forward),
         filter: None,
         dedupe: planning.indexes[index].is_multikey,
     };
-    let sorted = query.sort.is_none();
-    let source = Source { plan: Plan::IndexScan(scan), residual, sorted, access: None, is_collection: false };
+    let sorted = query.sort.is_none() || order.is_some();
+    let source = Source { plan: Plan::IndexScan(scan), residual, sorted, access, is_collection: false };
     Ok(finish(planning, source))
 }
 

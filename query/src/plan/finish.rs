@@ -114,7 +114,7 @@ fn covers(planning: &Planning<'_>, source: &Source) -> bool {
     match (&query.purpose, query.shape.as_deref()) {
         (Purpose::Count, _) => true,
         (_, Some(shape)) if shape.position.is_none() && shape.sort_key.is_none() => {
-            shape.projection.included_paths().is_some_and(|paths| paths.iter().all(|path| holds(path)))
+            shape.projection.read_paths().is_some_and(|paths| paths.iter().all(|path| holds(path)))
         }
         _ => false,
     }

@@ -9,6 +9,12 @@ use crate::filter::{Compare, CompareOp, Filter};
 
 /// The hashes of the values that a predicate asks for; `None` for what is no equality.
 pub(super) fn bounds(filter: &Filter, field: Field<'_>) -> Option<(Vec<Interval>, Tightness)> {
+    if let Filter::Not(inner) = filter
+        && matches!(**inner, Filter::Exists(_))
+        && !field.sparse
+    {
+        return Some((vec![point(&Value::Null)], Tightness::Document));
+    }
     let values: Vec<&OwnedValue> = match filter {
         Filter::Compare(Compare { op: CompareOp::Eq, operand, .. })
         | Filter::ExprCompare(Compare { op: CompareOp::Eq, operand, .. }) => vec![operand],
@@ -25,7 +31,16 @@ pub(super) fn bounds(filter: &Filter, field: Field<'_>) -> Option<(Vec<Interval>
         if matches!(value.value(), Value::Null | Value::Undefined) && field.sparse {
             return None;
         }
-        points.push(Interval::point(OwnedValue::new(Value::Int64(hash_value(&value.value())))));
+        // What is undefined is null to a filter, but not to a hash.
+        if matches!(value.value(), Value::Null | Value::Undefined) {
+            points.extend([point(&Value::Undefined), point(&Value::Null)]);
+        } else {
+            points.push(point(&value.value()));
+        }
     }
     Some((field.axis.unite(points), Tightness::Document))
+}
+
+fn point(value: &Value<'_>) -> Interval {
+    Interval::point(OwnedValue::new(Value::Int64(hash_value(value))))
 }

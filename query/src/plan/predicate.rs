@@ -174,7 +174,8 @@ fn extreme(op: CompareOp, operand: Value<'_>, field: Field<'_>) -> (Vec<Interval
         CompareOp::Eq => between(operand, true, operand, true),
     };
     // Missing values match here, and arrays do by their elements and as a whole.
-    (Axis { collation: None }.unite(vec![interval]), Tightness::Document)
+    let tightness = if field.multikey { Tightness::Document } else { Tightness::Exact };
+    (Axis { collation: None }.unite(vec![interval]), tightness)
 }
 
 fn not_a_number(op: CompareOp) -> (Vec<Interval>, Tightness) {
@@ -281,6 +282,8 @@ fn types(test: &TypeTest, field: Field<'_>) -> Option<(Vec<Interval>, Tightness)
     for kind in test.types.iter() {
         intervals.push(match kind {
             kind if kind.is_number() => numbers(),
+            Kind::MinKey => between(Value::MinKey, true, Value::MinKey, true),
+            Kind::MaxKey => between(Value::MaxKey, true, Value::MaxKey, true),
             Kind::Null => between(Value::Null, true, Value::Null, true),
             Kind::Undefined => between(Value::Undefined, true, Value::Undefined, true),
             kind => {
@@ -289,7 +292,19 @@ fn types(test: &TypeTest, field: Field<'_>) -> Option<(Vec<Interval>, Tightness)
             }
         });
     }
-    Some((field.axis.unite(intervals), Tightness::Document))
+    let of_kind = |kind: Kind| match kind {
+        // Their keys lie among others, or are those of missing values.
+        Kind::Null | Kind::Undefined => Tightness::Document,
+        Kind::String | Kind::Symbol => Tightness::Key,
+        kind if kind.is_number() && !test.types.has_number_alias() => Tightness::Key,
+        kind if is_simple(kind) => Tightness::Exact,
+        _ => Tightness::Document,
+    };
+    let tightness = match field.multikey {
+        true => Tightness::Document,
+        false => test.types.iter().map(of_kind).max().unwrap_or(Tightness::Document),
+    };
+    Some((field.axis.unite(intervals), tightness))
 }
 
 fn numbers() -> Interval {
@@ -331,9 +346,9 @@ fn complement(inner: &Filter, field: Field<'_>) -> Option<(Vec<Interval>, Tightn
     Some((field.axis.complement(&intervals), if exact { Tightness::Exact } else { Tightness::Document }))
 }
 
-/// Whether comparing keys of this type is comparing values: not where arrays and documents hide elements.
+/// Whether comparing keys of this type is comparing values: not where arrays hide elements.
 fn is_simple(kind: Kind) -> bool {
-    !matches!(kind, Kind::Document | Kind::Array | Kind::JavaScript | Kind::JavaScriptWithScope | Kind::DbPointer)
+    !matches!(kind, Kind::Array | Kind::JavaScriptWithScope | Kind::DbPointer)
 }
 
 /// The least and the greatest value of a type, for comparison; NaN stays outside of numbers.

@@ -206,6 +206,20 @@ impl Projection {
         self.selected_paths().filter(|_| !self.needs_position)
     }
 
+    /// The dotted paths that are kept or computed with: what an index must have to cover the projection. None if it
+    /// looks at more than the fields at some paths.
+    pub fn read_paths(&self) -> Option<Vec<String>> {
+        if let Some(paths) = self.included_paths() {
+            return Some(paths);
+        }
+        let only_computes = |(_, child): &(Box<str>, Child)| matches!(child, Child::Keep | Child::Computed(_));
+        if self.rest != Rest::Dropped || self.needs_position || !self.root.children.iter().all(only_computes) {
+            return None;
+        }
+        let dependencies = self.dependencies();
+        (!dependencies.whole_document).then(|| dependencies.paths.into_iter().collect())
+    }
+
     /// The dotted paths that are kept as they are, in the order written, if the projection is an inclusion and does
     /// nothing else but to cut an array down to its positional `$`.
     pub fn selected_paths(&self) -> Option<Vec<String>> {

@@ -420,11 +420,12 @@ impl Cursor {
         let section = Section {
             namespace: &self.namespace,
             parsed: Some(&*self.query.filter),
+            collation: None,
             is_optimized_pipeline: is_whole_pipeline,
             planner: explanation.request.server.planner,
             planned: &self.planned,
             wrap: Wrap {
-                describe: Describe { state: &self.state, projection: None, sorts_records: false },
+                describe: Describe { state: &self.state, projection: None, sorts_records: false, counts_up_to: None },
                 layers,
                 fast_count: false,
                 drops_bounds: false,

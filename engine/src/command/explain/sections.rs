@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bindery_document::{Builder, Doc, Result, Value, doc};
+use bindery_document::{Builder, Doc, DocBuf, Result, Value, doc};
 use bindery_query::filter::Filter;
 use bindery_query::plan::{Plan, Planned, Query, with_implied};
 
@@ -14,7 +14,7 @@ use super::subject::{Subject, Top, Write};
 use super::{Verbosity, show_bindery, warnings};
 use crate::collection::{State, append_number};
 use crate::database::Planner;
-use crate::execute::{Describe, Stage, build, choose, is_of_everything, try_all};
+use crate::execute::{Describe, Stage, build, choose, is_of_everything, keys_counted, try_all};
 use crate::trace::{Cx, Trace};
 
 /// A question about to be explained.
@@ -37,6 +37,12 @@ impl Explained<'_> {
     /// What planning and running say.
     pub(super) fn show(&self, verbosity: Verbosity, reply: &mut Builder, cx: &mut Cx<'_>) -> Result<()> {
         let planner = self.request.server.planner;
+        if let Top::Write(write) = &self.subject.top
+            && let Some(statement) = &write.update
+        {
+            // For what is wrong with it.
+            Compiled::new(self.request, statement, self.exists.then_some(&*self.state))?;
+        }
         let fast_count = matches!(self.subject.top, Top::Count) && is_of_everything(&self.query) && self.exists;
         let planned = match self.exists {
             true => choose(&self.state, &self.query, planner)?,
@@ -48,9 +54,11 @@ impl Explained<'_> {
             Plan::IdLookup { .. } => !writes,
             _ => !fast_count,
         };
+        let collation = self.query.collation.as_ref().map(|collation| collation.to_document());
         let section = Section {
             namespace: &self.namespace,
             parsed: is_shown.then_some(&*self.query.filter),
+            collation: collation.as_ref().filter(|_| is_shown),
             is_optimized_pipeline: false,
             planner,
             planned: &planned,
@@ -59,6 +67,8 @@ impl Explained<'_> {
                     state: &self.state,
                     projection: self.subject.question.projection,
                     sorts_records: writes,
+                    counts_up_to: (planner == Planner::MongoDb)
+                        .then(|| self.query.limit.map_or(u64::MAX, |limit| limit.saturating_add(self.query.skip))),
                 },
                 layers: self.layers(&planned.winner),
                 fast_count,
@@ -283,6 +293,8 @@ pub(super) struct Section<'a> {
     pub(super) namespace: &'a str,
     /// The filter, where the server shows it.
     pub(super) parsed: Option<&'a Filter>,
+    /// The collation of the question.
+    pub(super) collation: Option<&'a DocBuf>,
     /// Whether the plan carries out a whole pipeline.
     pub(super) is_optimized_pipeline: bool,
     pub(super) planner: Planner,
@@ -300,6 +312,9 @@ impl Section<'_> {
             let implied = with_implied(filter, &[]);
             let shown = implied.as_ref().unwrap_or(filter).to_document();
             out.append("parsedQuery", Value::Document(shown.doc()));
+        }
+        if let Some(collation) = self.collation {
+            out.append("collation", Value::Document(collation.doc()));
         }
         if self.is_optimized_pipeline {
             out.append("optimizedPipeline", true);
@@ -339,7 +354,8 @@ impl Section<'_> {
         out.append("executionSuccess", true);
         append_number(out, "nReturned", done.returned);
         out.append("executionTimeMillis", i32::try_from(done.elapsed.as_millis()).unwrap_or(i32::MAX));
-        append_number(out, "totalKeysExamined", stage.total(|s| s.keys_examined));
+        let counted = self.wrap.describe.counts_up_to.map_or(0, |most| keys_counted(stage, most));
+        append_number(out, "totalKeysExamined", stage.total(|s| s.keys_examined) + counted);
         append_number(out, "totalDocsExamined", stage.total(|s| s.docs_examined));
         let stages = out.open_document("executionStages");
         self.wrap.show(&self.planned.winner, Some((stage, done)), out);

@@ -71,10 +71,9 @@ impl Paths {
                 format!("$rename: the target '{}' lies in an array", self.to_text),
             )),
             // An `_id` is not even replaced by an equal value.
-            Ok(Some(_)) if &*self.to_text == "_id" && doc.element(b"_id").is_some() => Rename::Refused(Error::new(
-                code::IMMUTABLE_FIELD,
-                "$rename would write the immutable field '_id'",
-            )),
+            Ok(Some(_)) if &*self.to_text == "_id" && doc.element(b"_id").is_some() => {
+                Rename::Refused(Error::new(code::IMMUTABLE_FIELD, "$rename would write the immutable field '_id'"))
+            }
             Ok(Some(element)) => Rename::Found(element),
             Err(error) => Rename::Refused(error),
         }
