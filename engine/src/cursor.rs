@@ -32,6 +32,11 @@ pub(crate) trait Rows: Send {
     fn drain(&mut self, cx: &mut Cx<'_>, sink: &mut Sink<'_>) -> Result<()> {
         drain_singly(self, cx, sink)
     }
+    /// Whether it is known that there are no further documents, without looking for one. As on the server that is so
+    /// behind a limit and after a look-up by `_id`, while scans and sorts find out only when they are asked for more.
+    fn is_at_end(&self) -> bool {
+        false
+    }
     /// Whether documents may come after the end.
     fn stays_open(&self) -> bool {
         false
@@ -73,6 +78,9 @@ impl Rows for Buffered {
     fn advance(&mut self, _cx: &mut Cx<'_>) -> Result<bool> {
         Ok(self.rows.next().map(|row| self.current = row).is_some())
     }
+    fn is_at_end(&self) -> bool {
+        self.rows.len() == 0
+    }
     fn current(&self) -> Doc<'_> {
         self.current.doc()
     }
@@ -105,11 +113,18 @@ pub(crate) struct ServerCursor {
     pub(crate) pending: bool,
     /// Whether a `getMore` at its end waits for documents to come.
     pub(crate) awaits: bool,
+    /// Whether it is that of an aggregation.
+    pub(crate) is_of_pipeline: bool,
 }
 
 impl ServerCursor {
     pub(crate) fn new(namespace: String, rows: Box<dyn Rows>) -> ServerCursor {
-        ServerCursor { namespace, rows, pending: false, awaits: false }
+        ServerCursor { namespace, rows, pending: false, awaits: false, is_of_pipeline: false }
+    }
+
+    /// Whether there may be further documents.
+    pub(crate) fn may_go_on(&self) -> bool {
+        self.pending || !self.rows.is_at_end()
     }
 
     /// Appends up to `limit` documents as array elements; true when the results are at their end.
@@ -212,8 +227,8 @@ pub(crate) fn reply_first_batch(
     let namespace = cursor.namespace.clone();
     let stays = cursor.rows.stays_open();
     let keep = !single_batch && (!done || stays);
-    // A batch that took the last document is known to be the last only by looking for one more.
-    let keep = keep && (batch_size == 0 || stays || has_more(&mut cursor, cx)?);
+    // The first batch of a pipeline is the last only if it met the end.
+    let keep = keep && (batch_size == 0 || stays || cursor.is_of_pipeline || cursor.may_go_on());
     out.append("id", if keep { cursors.keep(cursor) } else { 0i64 });
     out.append("ns", namespace.as_str());
     out.close(reply);
@@ -231,19 +246,11 @@ pub(crate) fn reply_listing(
     let mut batch = Builder::new();
     let done = cursor.fill(batch_size, &mut batch, cx)?;
     let namespace = cursor.namespace.clone();
-    let keep = !done && (batch_size == 0 || has_more(&mut cursor, cx)?);
+    let keep = !done && (batch_size == 0 || cursor.may_go_on());
     let reply = out.open_document("cursor");
     out.append("id", if keep { cursors.keep(cursor) } else { 0i64 });
     out.append("ns", namespace.as_str());
     out.append("firstBatch", Value::Array(batch.finish().doc()));
     out.close(reply);
     Ok(())
-}
-
-/// Whether there is a further document; moves to it if so.
-pub(crate) fn has_more(cursor: &mut ServerCursor, cx: &mut Cx<'_>) -> Result<bool> {
-    if !cursor.pending {
-        cursor.pending = cursor.rows.advance(cx)?;
-    }
-    Ok(cursor.pending)
 }

@@ -140,7 +140,8 @@ pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
         rows = Box::new(Buffered::new(Vec::new()));
     }
     let mut reply = Builder::new();
-    let cursor = ServerCursor::new(namespace, rows);
+    let mut cursor = ServerCursor::new(namespace, rows);
+    cursor.is_of_pipeline = true;
     reply_first_batch(&request.server.cursors, cursor, arguments.batch_size, false, &mut reply, cx)?;
     Ok(reply)
 }

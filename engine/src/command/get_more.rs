@@ -6,7 +6,6 @@ use bindery_document::{Builder, Error, Result, Value, code};
 
 use super::args::Args;
 use super::{Request, find};
-use crate::cursor::has_more;
 use crate::namespace;
 use crate::trace::Cx;
 
@@ -45,7 +44,7 @@ pub(super) fn run(request: &Request<'_>, cx: &mut Cx<'_>) -> Result<Builder> {
         done = cursor.fill(batch_size, &mut reply, cx)?;
     }
     reply.close(batch);
-    let keep = cursor.rows.stays_open() || (!done && has_more(&mut cursor, cx)?);
+    let keep = cursor.rows.stays_open() || (!done && cursor.may_go_on());
     if keep {
         request.server.cursors.give_back(id, cursor);
     }

@@ -98,6 +98,11 @@ impl IdLookup {
         IdLookup { id, found: None, done: false }
     }
 
+    /// Whether it has looked.
+    pub(super) fn is_done(&self) -> bool {
+        self.done
+    }
+
     pub(super) fn advance(&mut self, state: &State, stats: &mut StageStats, cx: &mut Cx<'_>) -> Result<bool> {
         if std::mem::replace(&mut self.done, true) {
             return Ok(false);

@@ -72,6 +72,10 @@ impl Rows for FindRows {
         self.stage.drain(&self.state, cx, &mut |_, document| sink(document, Metadata::default()))
     }
 
+    fn is_at_end(&self) -> bool {
+        self.stage.is_at_end()
+    }
+
     fn current(&self) -> Doc<'_> {
         match &self.with_record_id {
             Some(shown) => shown.doc(),

@@ -38,6 +38,11 @@ impl Limit {
         Limit { input, left: count }
     }
 
+    /// Whether as many results were given as may be.
+    pub(super) fn is_reached(&self) -> bool {
+        self.left == 0
+    }
+
     pub(super) fn advance(&mut self, state: &State, _stats: &mut StageStats, cx: &mut Cx<'_>) -> Result<bool> {
         if self.left == 0 || !self.input.advance(state, cx)? {
             return Ok(false);

@@ -139,6 +139,21 @@ impl Stage {
         Ok(self.counted().map_or(found, cut))
     }
 
+    /// Whether it is known that there are no further results, without looking for one.
+    pub(crate) fn is_at_end(&self) -> bool {
+        self.stats.is_eof
+            || match &self.node {
+                Node::Eof => true,
+                Node::IdLookup(lookup) => lookup.is_done(),
+                Node::Limit(limit) => limit.is_reached() || limit.input.is_at_end(),
+                Node::Fetch(fetch) => fetch.input.is_at_end(),
+                Node::Skip(skip) => skip.input.is_at_end(),
+                Node::Project(project) => project.input.is_at_end(),
+                Node::ReturnKey(keys) => keys.input.is_at_end(),
+                _ => false,
+            }
+    }
+
     /// What a plan counted without giving results; `None` if it gives what it finds.
     pub(crate) fn counted(&self) -> Option<u64> {
         match &self.node {

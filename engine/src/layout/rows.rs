@@ -397,6 +397,10 @@ impl Rows for LayoutRows {
         Ok(true)
     }
 
+    fn is_at_end(&self) -> bool {
+        self.limit == Some(0)
+    }
+
     fn current(&self) -> Doc<'_> {
         self.shown.as_ref().map_or_else(|| self.document(), DocBuf::doc)
     }
