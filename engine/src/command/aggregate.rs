@@ -176,8 +176,19 @@ pub(crate) fn open_aggregate(
     open(&request, &arguments, cx)
 }
 
+fn misplaced_documents() -> Error {
+    Error::new(
+        code::INVALID_NAMESPACE,
+        "a pipeline on a collection must not start with $documents, and one on {aggregate: 1} must",
+    )
+}
+
 /// Opens a pipeline over what the command names.
 fn open(request: &Request<'_>, arguments: &Arguments<'_>, cx: &mut Cx<'_>) -> Result<Box<dyn Rows>> {
+    // This is seen before the stage is read.
+    if arguments.collection.is_some() && aggregate_source::makes_its_own(arguments.pipeline) {
+        return Err(misplaced_documents());
+    }
     let trace: SharedTrace = cx.is_traced.then(|| Arc::new(Mutex::new(Trace::new())));
     let around = Around {
         server: Arc::clone(request.server),
@@ -205,11 +216,8 @@ fn open(request: &Request<'_>, arguments: &Arguments<'_>, cx: &mut Cx<'_>) -> Re
             }
         },
     };
-    if arguments.collection.is_some() == aggregate_source::makes_its_own(arguments.pipeline) {
-        return Err(Error::new(
-            code::INVALID_NAMESPACE,
-            "a pipeline on a collection must not start with $documents, and one on {aggregate: 1} must",
-        ));
+    if arguments.collection.is_none() && !aggregate_source::makes_its_own(arguments.pipeline) {
+        return Err(misplaced_documents());
     }
     Ok(Box::new(StreamRows::new(stream, trace)))
 }

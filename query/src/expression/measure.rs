@@ -4,13 +4,17 @@ use std::cell::Cell;
 use std::hash::{BuildHasher, Hasher};
 
 use bindery_document::{Result, Value, code};
+use bindery_index::key::hash_value;
 
 use super::registry::Entry;
-use super::{Node, Operator, ParseContext, Scope, Val, fail, type_name};
+use super::{Node, Operator, ParseContext, Scope, Val, fail, parse, type_name};
 
 pub(super) const OPERATORS: &[Entry] = &[
     Entry::unary("$bsonSize", bson_size),
     Entry::unary("$binarySize", binary_size),
+    Entry::parsed("$toHashedIndexKey", |argument, ctx| {
+        Ok(Node::Operator(Box::new(HashedKey(parse::parse(argument, ctx)?))))
+    }),
     Entry::unary("$tsSecond", |_, v| timestamp_half("$tsSecond", 5_687_301, &v, |t| t >> 32)),
     Entry::unary("$tsIncrement", |_, v| timestamp_half("$tsIncrement", 5_687_302, &v, |t| t & 0xFFFF_FFFF)),
     Entry::parsed("$rand", parse_rand),
@@ -91,6 +95,25 @@ impl Operator for Rand {
 
     fn operands_mut(&mut self) -> Vec<&mut Node> {
         Vec::new()
+    }
+}
+
+/// `$toHashedIndexKey`: the key that a hashed index has for a value. An array is one value, and no list of arguments.
+#[derive(Debug)]
+struct HashedKey(Node);
+
+impl Operator for HashedKey {
+    fn evaluate<'a>(&'a self, scope: &Scope<'a>) -> Result<Val<'a>> {
+        // What is missing hashes as null does.
+        Ok(Val::from(hash_value(&self.0.evaluate(scope)?.or_null())))
+    }
+
+    fn operands(&self) -> Vec<&Node> {
+        vec![&self.0]
+    }
+
+    fn operands_mut(&mut self) -> Vec<&mut Node> {
+        vec![&mut self.0]
     }
 }
 

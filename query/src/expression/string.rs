@@ -4,6 +4,8 @@ use bindery_document::{Builder, Error, Result, Text, Value, validate};
 
 use super::array::bound;
 use super::array_order::{NO_INTEGER, is_beyond_integers};
+use super::decimal::arithmetic::Rounding;
+use super::decimal::text::to_i64;
 use super::limits::check_text_bytes;
 use super::registry::{Arity, Entry, Field, Folding, Named};
 use super::text::coerce;
@@ -112,11 +114,12 @@ fn offset_of(bytes: &[u8], code_point: usize) -> usize {
     starts.map(|(at, _)| at).nth(code_point).unwrap_or(bytes.len())
 }
 
-/// A number cut to a long, as `$substrBytes` takes its places.
+/// A number cut to a long, as `$substrBytes` takes its places; decimals are rounded, those that are none become the
+/// least long.
 fn cut(value: &Val<'_>) -> Option<i64> {
     match value.get()? {
         Value::Double(d) => Some(d as i64),
-        Value::Decimal128(d) => Some(d.to_f64() as i64),
+        Value::Decimal128(d) => Some(to_i64(d, Rounding::HalfEven).unwrap_or(i64::MIN)),
         other => other.as_exact_i64(),
     }
 }

@@ -162,6 +162,8 @@ struct Row {
 struct Sequence {
     partition: Vec<OwnedValue>,
     next: OwnedValue,
+    /// Whether it has neither met its first value nor made one.
+    is_fresh: bool,
 }
 
 impl Densify {
@@ -223,13 +225,27 @@ impl Densify {
         }
     }
 
+    /// The first value within given bounds if a document lies behind it: a step on from a step before the lower one. That
+    /// is not always the same, since a month less than the 31st of December is the 30th of November.
+    fn first_of(&self, low: &OwnedValue) -> Result<OwnedValue> {
+        match (low.value(), self.unit) {
+            (Value::DateTime(_), Some(unit)) if unit.months().is_some() => {
+                let before = self.step_by(&low.value(), -self.step.value().as_exact_i64().unwrap_or(1))?;
+                self.step_on(&before.value())
+            }
+            _ => Ok(low.clone()),
+        }
+    }
+
     /// The value one step on.
     fn step_on(&self, value: &Value<'_>) -> Result<OwnedValue> {
+        self.step_by(value, self.step.value().as_exact_i64().unwrap_or(1))
+    }
+
+    /// A date a number of units on, a number one step on.
+    fn step_by(&self, value: &Value<'_>, units: i64) -> Result<OwnedValue> {
         let stepped = match (value, self.unit) {
-            (Value::DateTime(ms), Some(unit)) => {
-                let amount = self.step.value().as_exact_i64().unwrap_or(1);
-                add(*ms, unit, amount, &Zone::UTC).map(Value::DateTime)
-            }
+            (Value::DateTime(ms), Some(unit)) => add(*ms, unit, units, &Zone::UTC).map(Value::DateTime),
             _ => match (Number::of(value), Number::of(&self.step.value())) {
                 (Some(a), Some(b)) => Some(number_arithmetic::add(a, b).into()),
                 _ => None,
@@ -307,9 +323,12 @@ impl DensifyStream {
         if let (Some(least), Some(greatest)) = (positions.first(), positions.last()) {
             self.range = Some(((*least).clone(), (*greatest).clone()));
         }
-        if let (Bounds::Explicit(low, _), true) = (&stage.bounds, stage.partition_by.is_empty()) {
+        let has_positions = rows.iter().any(|row| row.position.is_some());
+        if let Bounds::Explicit(low, _) = &stage.bounds
+            && (stage.partition_by.is_empty() || !has_positions)
+        {
             // Without partitions the bounds are filled even if there are no documents.
-            self.sequences.push(Sequence { partition: Vec::new(), next: low.clone() });
+            self.sequences.push(Sequence { partition: Vec::new(), next: low.clone(), is_fresh: true });
         }
         self.rows = rows.into_iter();
         Ok(())
@@ -351,7 +370,7 @@ impl DensifyStream {
                     (Bounds::Explicit(low, _), _) => low.clone(),
                     _ => position.clone(),
                 };
-                self.sequences.push(Sequence { partition: row.partition.clone(), next });
+                self.sequences.push(Sequence { partition: row.partition.clone(), next, is_fresh: true });
                 self.sequences.len() - 1
             }
         };
@@ -384,8 +403,12 @@ impl DensifyStream {
         let env = self.env.clone();
         let scope = env.scope(doc::EMPTY);
         if let (Some(sequence), Some(position)) = (self.sequences.get(place), &row.position) {
-            let next = sequence.next.clone();
-            match scope.compare(&next.value(), &position.value()) {
+            let mut next = sequence.next.clone();
+            let order = scope.compare(&next.value(), &position.value());
+            if order.is_lt() && sequence.is_fresh && matches!(self.stage.bounds, Bounds::Explicit(..)) {
+                next = self.stage.first_of(&next)?;
+            }
+            match order {
                 Ordering::Less if self.is_wanted(&next.value()) => {
                     let made = self.generate(&row.partition, &next.value())?;
                     self.move_on(place, &next.value())?;
@@ -393,6 +416,14 @@ impl DensifyStream {
                     return Ok(made);
                 }
                 Ordering::Equal => self.move_on(place, &position.value())?,
+                Ordering::Greater if sequence.is_fresh && self.stage.partition_by.is_empty() => {
+                    // Without partitions, the first value is made out of one that lies before the bounds, too.
+                    let first = self.stage.first_of(&next)?;
+                    if let (Bounds::Explicit(..), Some(sequence)) = (&self.stage.bounds, self.sequences.get_mut(place))
+                    {
+                        (sequence.next, sequence.is_fresh) = (first, false);
+                    }
+                }
                 _ => {}
             }
         }
@@ -412,6 +443,7 @@ impl DensifyStream {
         let next = self.stage.step_on(from)?;
         if let Some(sequence) = self.sequences.get_mut(place) {
             sequence.next = next;
+            sequence.is_fresh = false;
         }
         Ok(())
     }

@@ -32,7 +32,13 @@ pub(super) fn parse(argument: Value<'_>, context: &mut ParseContext) -> Result<V
                 return fail(NO_ARRAY, "'partitionByFields' must be an array");
             }
             (b"partitionBy", value @ Value::Document(_)) => partition_by = Some(value),
-            (b"partitionByFields", Value::Array(fields)) => partition_fields = Some(fields),
+            (b"partitionByFields", Value::Array(fields)) => {
+                let fits = |value: Value<'_>| matches!(value, Value::String(_) | Value::Null | Value::Undefined);
+                if !fields.iter().all(|field| fits(field.value())) {
+                    return fail(code::TYPE_MISMATCH, "'partitionByFields' must be strings");
+                }
+                partition_fields = Some(fields);
+            }
             (b"sortBy", Value::Document(by)) => sort_by = Some(by),
             (b"output", Value::Document(fields)) => output = Some(fields),
             (b"partitionBy" | b"partitionByFields" | b"sortBy" | b"output", _) => {

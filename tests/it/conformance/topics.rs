@@ -54,9 +54,11 @@ required! {
     agg_window
     found
     found_dates
+    found_expressions
     found_lookups
     found_outputs
     found_pipelines
+    found_stages
     found_windows
     index_create
     index_multikey

@@ -78,6 +78,7 @@ pub(super) fn parse(argument: Value<'_>, context: &mut ParseContext) -> Result<B
     let (Some(group_by), Some(n_buckets)) = (group_by, n_buckets) else {
         return fail(40246, "needs groupBy and buckets");
     };
+    let fields = fields.filter(|fields| !fields.is_empty());
     let fields = fields.unwrap_or_else(|| vec![("count".into(), Accumulator::count_one())]);
     Ok(BucketAuto { group_by, n_buckets, fields, granularity })
 }

@@ -327,12 +327,12 @@ fn linear_fill(input: &Expression, partition: &Partition<'_>, values: &mut Colum
         if !(position.kind().is_number() || matches!(position, Value::DateTime(_))) {
             return Err(Error::new(code::TYPE_MISMATCH, "$linearFill needs numbers or dates to sort by"));
         }
-        if index > 0 && partition.keys.get(index - 1) == partition.keys.get(index) {
-            return Err(Error::new(6_050_106, "$linearFill needs different values to sort by"));
-        }
         let value = at(input, partition, index)?;
         let Some(value) = value.filter(|value| !is_null(Some(value))) else {
-            // Behind a number it takes the next one to say what stands here.
+            // The first null behind a number looks for the next one; the others are looked at after that.
+            if known.is_none() || values.len() == index {
+                check_different(partition, index)?;
+            }
             if known.is_none() {
                 values.push(Some(null()));
             }
@@ -345,13 +345,26 @@ fn linear_fill(input: &Expression, partition: &Partition<'_>, values: &mut Colum
             }
             return Err(Error::new(code::TYPE_MISMATCH, "$linearFill needs numbers"));
         };
+        (values.len() + 1..=index).try_for_each(|place| check_different(partition, place))?;
+        if values.len() == index {
+            check_different(partition, index)?;
+        }
         if let Some(start) = known {
             values.extend((start.0 + 1..index).map(|place| interpolate(partition, start, (index, end), place)));
         }
         values.push(Some(value));
         known = Some((index, end));
     }
+    (values.len() + 1..partition.len()).try_for_each(|place| check_different(partition, place))?;
     values.resize_with(partition.len(), || Some(null()));
+    Ok(())
+}
+
+/// Checks that a document stands at another place than the one before it.
+fn check_different(partition: &Partition<'_>, index: usize) -> Result<()> {
+    if index > 0 && partition.keys.get(index - 1) == partition.keys.get(index) {
+        return Err(Error::new(6_050_106, "$linearFill needs different values to sort by"));
+    }
     Ok(())
 }
 

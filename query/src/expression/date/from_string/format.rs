@@ -5,7 +5,6 @@ use bindery_document::Result;
 use super::invalid;
 use super::parsed::Parsed;
 use super::scanner::{Scanner, abbreviation};
-use crate::expression::date::zone::parse_offset;
 use crate::expression::fail;
 
 pub(super) fn check_format(pattern: &str) -> Result<()> {
@@ -94,24 +93,27 @@ impl Scanner<'_> {
         Some(())
     }
 
+    /// An offset, behind `GMT` if that is there, or a zone's abbreviation; blanks may stand before it.
     fn zone_directive(&mut self) -> Option<()> {
-        match self.text.get(self.at)? {
-            b'+' | b'-' => {
-                let end = self.at
-                    + 1
-                    + self.text[self.at + 1..].iter().take_while(|b| b.is_ascii_digit() || **b == b':').count();
-                let offset = parse_offset(std::str::from_utf8(self.text.get(self.at..end)?).ok()?)?;
-                self.at = end;
-                self.found.offset = Some(offset);
+        self.skip(b" \t");
+        let is_signed = |at: usize| matches!(self.text.get(at), Some(b'+' | b'-'));
+        if self.text.get(self.at..self.at + 3).is_some_and(|word| word == b"GMT") && is_signed(self.at + 3) {
+            self.at += 3;
+        }
+        let offset = match self.text.get(self.at)? {
+            sign @ (b'+' | b'-') => {
+                let start = self.at + 1;
+                self.offset_from(start, self.digit_run(start), *sign == b'-')?
             }
             _ => {
                 let word = self.letters();
                 if self.text.get(self.at) == Some(&b'/') {
                     return None;
                 }
-                self.found.offset = Some(abbreviation(&word)?);
+                abbreviation(&word)?
             }
-        }
+        };
+        self.found.offset = Some(offset);
         Some(())
     }
 }

@@ -98,24 +98,6 @@ impl Scanner<'_> {
         Some(())
     }
 
-    /// An offset whose digits start at `start`: `h`, `hh`, `hmm`, `hhmm`, `hh:mm`.
-    fn offset_from(&mut self, start: usize, run: usize, negative: bool) -> Option<i64> {
-        self.at = start;
-        let (hours, minutes) = match run {
-            1 | 2 => {
-                let hours = self.digits(2)?;
-                (hours, if self.accept(b':') { self.digits(2)? } else { 0 })
-            }
-            3 | 4 => {
-                let number = self.digits(4)?;
-                (number / 100, number % 100)
-            }
-            _ => return None,
-        };
-        let seconds = hours * 3600 + minutes * 60;
-        Some(if negative { -seconds } else { seconds })
-    }
-
     fn number(&mut self) -> Option<()> {
         let start = self.at;
         let run = self.digit_run(start);
@@ -135,7 +117,9 @@ impl Scanner<'_> {
                 let (year, day) = (self.digits(4)?, self.digits(3)?);
                 self.set_date(year, 1, day)
             }
-            (4, b'-' | b'/' | b'.' | b'W') => self.year_first(),
+            (4, b'-' | b'/' | b'W') => self.year_first(),
+            // Behind a dot there is a day of the year.
+            (4, b'.') if self.digit_run(start + run + 1) == 3 => self.year_first(),
             (2, b'-') if self.digit_run(start + 3) == 2 && self.text.get(start + 5) == Some(&b'-') => {
                 // Two digits first: a short year, unless four digits come last.
                 if self.digit_run(start + 6) == 4 { self.day_first(b'-') } else { self.short_year_first() }
@@ -358,6 +342,10 @@ impl Scanner<'_> {
                 let sign = self.text.get(self.at).copied().unwrap_or(b' ');
                 let mut extra = 0;
                 if matches!(sign, b'+' | b'-') && self.digit_run(self.at + 1) > 0 {
+                    // Behind any other word it is a second zone.
+                    if self.text.get(start..self.at) != Some(b"GMT") {
+                        return None;
+                    }
                     let run = self.digit_run(self.at + 1);
                     extra = self.offset_from(self.at + 1, run, sign == b'-')?;
                 }

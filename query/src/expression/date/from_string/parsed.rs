@@ -30,7 +30,7 @@ pub(super) struct Parsed {
 
 impl Parsed {
     pub(super) fn resolve(&self, zone: Option<&Zone>) -> Result<i64> {
-        if self.offset.is_some() && zone.is_some() {
+        if (self.offset.is_some() || self.epoch_ms.is_some()) && zone.is_some() {
             return invalid("the text has a time zone, and another one is given");
         }
         if let Some(ms) = self.epoch_ms {

@@ -45,6 +45,24 @@ impl Scanner<'_> {
         String::from_utf8_lossy(self.text.get(start..self.at).unwrap_or_default()).to_ascii_lowercase()
     }
 
+    /// An offset whose digits start at `start`: `h`, `hh`, `hmm`, `hhmm`, `hh:mm`.
+    pub(super) fn offset_from(&mut self, start: usize, run: usize, negative: bool) -> Option<i64> {
+        self.at = start;
+        let (hours, minutes) = match run {
+            1 | 2 => {
+                let hours = self.digits(2)?;
+                (hours, if self.accept(b':') { self.digits(2)? } else { 0 })
+            }
+            3 | 4 => {
+                let number = self.digits(4)?;
+                (number / 100, number % 100)
+            }
+            _ => return None,
+        };
+        let seconds = hours * 3600 + minutes * 60;
+        Some(if negative { -seconds } else { seconds })
+    }
+
     pub(super) fn set_date(&mut self, year: i64, month: i64, day: i64) -> Option<()> {
         if self.found.month.is_some() || self.found.iso_year.is_some() {
             return None;
