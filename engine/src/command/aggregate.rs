@@ -243,7 +243,7 @@ pub(super) enum Source {
 }
 
 impl Around {
-    /// A pipeline over a collection by its name.
+    /// A view's pipeline over the collection that it lies on, by its name.
     pub(super) fn over_name(
         &self,
         question: &Question<'_>,
@@ -256,8 +256,12 @@ impl Around {
             Target::Layout(collection) => Source::Layout(collection),
             Target::Absent | Target::View(_) => Source::Nothing,
         };
+        // A view without a collation compares bytes, whatever the collection does that it lies on.
+        let mut bytes = Builder::new();
+        bytes.append("locale", "simple");
+        let bytes = bytes.finish();
         let mut question = *question;
-        question.collation = question.collation.or(collation.map(DocBuf::doc));
+        question.collation = question.collation.or(collation.map(DocBuf::doc)).or(Some(bytes.doc()));
         self.over(&question, pipeline, source)
     }
 

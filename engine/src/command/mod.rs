@@ -42,7 +42,7 @@ pub(crate) use find_and_modify::{Arguments as ModifyArguments, Outcome as Modify
 pub(crate) use insert::{Inserted, prepare_upserted};
 pub(crate) use statements::MAX_BATCH;
 pub(crate) use update::{Compiled, Outcome as UpdateOutcome, Statement};
-pub(crate) use view::open_view;
+pub(crate) use view::{check_whole_collation as check_view_collation, open_view};
 
 use std::sync::Arc;
 

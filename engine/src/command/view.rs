@@ -71,9 +71,21 @@ pub(super) fn resolve(server: &Inner, database: &str, name: &str, view: &View) -
 /// 167 if it does.
 pub(super) fn check_collation(view: &View, asked: Option<Doc<'_>>) -> Result<()> {
     let Some(asked) = asked else { return Ok(()) };
-    let whole = |doc: Doc<'_>| Ok(bindery_query::collation::Collation::parse(doc)?.map(|c| c.to_document()));
-    let own: Result<Option<DocBuf>> = view.collation.as_ref().map_or(Ok(None), |c| whole(c.doc()));
-    if whole(asked)? == own? {
+    check_whole_collation(view, whole(asked)?.as_ref())
+}
+
+/// A collation with all its fields; `None` for the simple one.
+fn whole(collation: Doc<'_>) -> Result<Option<DocBuf>> {
+    Ok(bindery_query::collation::Collation::parse(collation)?.map(|collation| collation.to_document()))
+}
+
+/// Checks that a collation with all its fields is the view's.
+///
+/// # Errors
+/// 167 if it is not.
+pub(crate) fn check_whole_collation(view: &View, asked: Option<&DocBuf>) -> Result<()> {
+    let own = view.collation.as_ref().map_or(Ok(None), |own| whole(own.doc()))?;
+    if own.as_ref() == asked {
         return Ok(());
     }
     Err(Error::new(code::OPTION_NOT_SUPPORTED_ON_VIEW, "Cannot override a view's default collation"))

@@ -215,6 +215,7 @@ impl Foreign for Collections {
                 Box::new(FindRows::of_stage(state, stage))
             }
             Target::View(view) => {
+                crate::command::check_view_collation(&view, collation.map(Collation::to_document).as_ref())?;
                 let stream = crate::command::open_view(self, &view, collection)?;
                 let Some(filter) = filter else { return Ok(stream) };
                 return Ok(Box::new(Filtered { stream, filter: filter.clone(), parameters: Arc::clone(parameters) }));

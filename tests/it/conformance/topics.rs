@@ -55,6 +55,7 @@ required! {
     found
     found_dates
     found_expressions
+    found_groups
     found_lookups
     found_outputs
     found_pipelines

@@ -273,7 +273,14 @@ impl Accumulator {
 
     /// The state before the first document.
     pub(crate) fn state(&self) -> State {
-        State::new(self.kind, self.slides)
+        let mut state = State::new(self.kind, self.slides);
+        // MongoDB's other engine keeps the last of equal values.
+        if self.is_eager
+            && let State::Extreme { latest, .. } = &mut state
+        {
+            *latest = true;
+        }
+        state
     }
 
     /// Prepares the state of a new group: the number of values to keep may depend on the group's key, which is
