@@ -175,6 +175,14 @@ impl Path {
         walk(&self.components, doc, leaf, None, visitor)
     }
 
+    /// The element that a path of one name leads to; `None` for a longer path, and where an array lies there.
+    #[inline(always)]
+    pub fn find_only<'a>(&self, doc: Doc<'a>) -> Option<Option<Element<'a>>> {
+        let [only] = &*self.components else { return None };
+        let element = find(doc, only);
+        element.is_none_or(|element| element.kind != Kind::Array).then_some(element)
+    }
+
     /// What the path leads to where no array lies on the way or at its end.
     #[inline]
     pub fn find_plain<'a>(&self, mut doc: Doc<'a>) -> Plain<'a> {
@@ -267,7 +275,7 @@ pub(crate) fn elements_of(doc: Doc<'_>) -> Option<&[u8]> {
 }
 
 /// The first element with this key.
-#[inline]
+#[inline(always)]
 fn find<'a>(doc: Doc<'a>, component: &Component) -> Option<Element<'a>> {
     let mut rest = elements_of(doc)?;
     loop {

@@ -105,6 +105,12 @@ impl Filter {
     /// As [`Filter::matches`].
     #[inline]
     pub fn matches_with(&self, doc: Doc<'_>, parameters: &[Option<OwnedValue>]) -> Result<bool> {
+        // One comparison of a plain field, the commonest filter of a scan, needs no context.
+        if let Filter::Compare(test) = self
+            && let Some(plain) = test.path.find_only(doc)
+        {
+            return Ok(test.accepts(plain));
+        }
         let mut context = Context::new(parameters);
         let matched = self.accepts_document(doc, &mut context);
         context.conclude(|_| matched)

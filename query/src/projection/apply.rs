@@ -126,7 +126,14 @@ impl<'w> Walk<'w> {
         match child {
             Child::Keep => self.out.append_element(element),
             Child::Drop => self.leave_slot(element.key),
-            Child::Node(node) => self.value(node, element, way)?,
+            Child::Node(node) => {
+                let length = self.out.len();
+                self.value(node, element, way)?;
+                // An inclusion of fields below a value that has none.
+                if self.out.len() == length {
+                    self.leave_slot(element.key);
+                }
+            }
             Child::Slice(slice) => match element.value() {
                 Value::Array(array) if !way.through_nested_array => {
                     let open = self.out.open_array(element.key);

@@ -2,7 +2,7 @@
 
 use bindery_document::doc::EMPTY;
 use bindery_document::{Doc, DocBuf, Result};
-use bson::{Document, doc};
+use bson::{Bson, Document, doc};
 
 use super::{Input, Language, Projection, Slotted};
 use crate::expression::ParseContext;
@@ -115,6 +115,11 @@ fn what_is_removed_comes_back_to_its_place() {
         stages(stored(), &[doc! {"$unset": "a"}, doc! {"$project": {"a": 1, "c": 1}}, doc! {"a": 1}]),
         doc! {"c": 3, "a": 1}
     );
+    // Fields of a value that has none.
+    let inner =
+        |c: Bson| stages(doc! {"c": c}, &[doc! {"$project": {"n": {"$literal": 1}, "c.x": 1}}, doc! {"c.b": 2}]);
+    assert_eq!(inner(Bson::Double(2.5)), doc! {"c": {"b": 2}, "n": 1});
+    assert_eq!(inner(bson::bson!({"x": 1})), doc! {"c": {"x": 1, "b": 2}, "n": 1});
     assert_eq!(
         stages(doc! {"c": 3}, &[doc! {"z": "$nope"}, doc! {"y": 1}, doc! {"z": 2}]),
         doc! {"c": 3, "z": 2, "y": 1}
