@@ -46,7 +46,12 @@ pub(super) fn arrange(stages: &[Stage], origins: &[usize]) -> Option<Vec<Arrange
         let mut arranged = Arranged { number: *number, renamed: None };
         let mut at = placed.len();
         if let Stage::Match(query) = stage {
-            (at, arranged.renamed) = place_of(query, &placed);
+            if let Some(front) = front_of(&query.filter, &placed) {
+                placed.insert(n_leading(&placed), (Arranged { number: *number, renamed: Some(front) }, stage));
+                placed.push((arranged, stage));
+                continue;
+            }
+            (at, arranged.renamed) = place_of(&query.filter, &placed);
             // Stages that were written as one stay together.
             if at
                 .checked_sub(1)
@@ -65,10 +70,31 @@ pub(super) fn arrange(stages: &[Stage], origins: &[usize]) -> Option<Vec<Arrange
     moved.then_some(order)
 }
 
+/// The number of queries that stand first.
+fn n_leading(placed: &[(Arranged, &Stage)]) -> usize {
+    placed.iter().take_while(|(_, stage)| matches!(stage, Stage::Match(_))).count()
+}
+
+/// Those comparisons of a query that can come to stand first, if the query as a whole cannot. They are asked again where
+/// they were written, which changes nothing.
+fn front_of(filter: &Filter, placed: &[(Arranged, &Stage)]) -> Option<Filter> {
+    let Filter::And(conditions) = filter else { return None };
+    let n_leading = n_leading(placed);
+    let first: Vec<Filter> = (conditions.iter())
+        .filter(|condition| matches!(condition, Filter::Compare(_)))
+        .filter_map(|condition| match place_of(condition, placed) {
+            (at, renamed) if at <= n_leading => Some(renamed.unwrap_or_else(|| condition.clone())),
+            _ => None,
+        })
+        .collect();
+    let is_part = n_leading < placed.len() && !first.is_empty() && first.len() < conditions.len();
+    is_part.then(|| canonical::sort(canonical::simplify(Filter::And(first))))
+}
+
 /// How far forward a query can go, and what it asks there if that is not what it asks where it was written.
-fn place_of(query: &Match, placed: &[(Arranged, &Stage)]) -> (usize, Option<Filter>) {
+fn place_of(filter: &Filter, placed: &[(Arranged, &Stage)]) -> (usize, Option<Filter>) {
     let mut renamed: Option<Filter> = None;
-    let mut reads = Reads::of(&query.filter);
+    let mut reads = Reads::of(filter);
     let mut at = placed.len();
     while let Some((_, before)) = at.checked_sub(1).and_then(|place| placed.get(place)) {
         // Queries keep their order among themselves.
@@ -76,7 +102,7 @@ fn place_of(query: &Match, placed: &[(Arranged, &Stage)]) -> (usize, Option<Filt
             break;
         }
         if !lets_through(before, &reads) {
-            let Some(filter) = before_renaming(before, renamed.as_ref().unwrap_or(&query.filter)) else { break };
+            let Some(filter) = before_renaming(before, renamed.as_ref().unwrap_or(filter)) else { break };
             reads = Reads::of(&filter);
             renamed = Some(filter);
         }
@@ -276,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn written_stages_are_arranged_whole() {
+    fn written_stages_are_arranged() {
         let arranged = |stages: Vec<bson::Document>| {
             let stages = DocBuf::from_bson(&doc! {"p": stages}).expect("stages");
             let Some(Value::Array(stages)) = stages.doc().get("p") else {
@@ -294,8 +320,10 @@ mod tests {
         let renamed = arranged(vec![doc! {"$project": {"p": "$a", "q": "$b", "k": 1}}, query.clone()]);
         let asked = doc! {"$and": [{"k": {"$eq": 3}}, {"a": {"$eq": 1}}, {"b.x": {"$gt": 2}}]};
         assert_eq!(renamed, Some(vec![(1, Some(DocBuf::from_bson(&asked).expect("a query"))), (0, None)]));
-        assert_eq!(arranged(vec![doc! {"$project": {"p": "$a.b", "q": "$b", "k": 1}}, query.clone()]), None);
-        assert_eq!(arranged(vec![doc! {"$project": {"p": "$a", "q": "$b"}}, query]), None);
+        let part = doc! {"$and": [{"k": {"$eq": 3}}, {"b.x": {"$gt": 2}}]};
+        let split = arranged(vec![doc! {"$project": {"p": "$a.b", "q": "$b", "k": 1}}, query.clone()]);
+        assert_eq!(split, Some(vec![(1, Some(DocBuf::from_bson(&part).expect("a query"))), (0, None), (1, None)]));
+        assert_eq!(arranged(vec![doc! {"$project": {"p": "$a.b", "q": "$b.c"}}, query]), None);
     }
 
     #[test]
