@@ -6,7 +6,7 @@ use super::decimal::arithmetic::{self as decimal, Rounding};
 use super::decimal::elementary::{self, Elementary};
 use super::decimal::power;
 use super::decimal::text::to_i64;
-use super::number::{Number, Width, integer_result};
+use super::number::{Number, Width, decimal_of, integer_result};
 use super::registry::{Arity, Entry, Folding};
 use super::summation::Summation;
 use super::{Node, Scope, Val, fail, nulls_first, type_name};
@@ -47,12 +47,18 @@ fn add<'a>(scope: &Scope<'a>, operands: &'a [Node]) -> Result<Val<'a>> {
             }
             Some(other) if sum.add_value(&other) => {}
             Some(other) => {
-                let message = format!("$add takes numbers and dates, not {}", other.kind().alias());
+                let what = if operands.len() == 1 { "$add of one value" } else { "$add" };
+                let message = format!("{what} takes numbers and dates, not {}", other.kind().alias());
                 return nulls_first::wrong_type(scope, rest, Error::new(16554, message));
             }
         }
     }
     if !has_date {
+        let is_whole = sum.width() <= Width::Long;
+        if scope.nulls_first() && operands.len() == 2 && is_whole && sum.long().is_none() {
+            // MongoDB's other engine goes on in decimals where this one goes on in doubles, with two operands.
+            return Ok(Val::from(Number::Decimal(sum.to_decimal())));
+        }
         return Ok(Val::from(sum.total()));
     }
     let ms = if sum.width() == Width::Decimal { Some(wrapped_long(sum.to_decimal())) } else { sum.long() };
@@ -83,7 +89,13 @@ fn multiply<'a>(scope: &Scope<'a>, operands: &'a [Node]) -> Result<Val<'a>> {
             let message = format!("$multiply takes numbers, not {}", type_name(&value));
             return nulls_first::wrong_type(scope, rest, Error::new(code::TYPE_MISMATCH, message));
         };
-        product = multiply_numbers(product, factor);
+        product = match (product.integer(), factor.integer()) {
+            (Some(x), Some(y)) if scope.nulls_first() && x.checked_mul(y).is_none() => {
+                // As $add.
+                Number::Decimal(decimal_of(i128::from(x) * i128::from(y)))
+            }
+            _ => multiply_numbers(product, factor),
+        };
     }
     Ok(Val::from(product))
 }

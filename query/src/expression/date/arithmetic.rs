@@ -48,7 +48,7 @@ fn shift<'a>(name: &str, scope: &Scope<'a>, operands: &'a [Option<Node>], backwa
         return Ok(Val::NULL);
     }
     // The time zone is looked at before the others are.
-    let Some(zone) = read_zone(scope, operands, 3, 40517)? else {
+    let Some(zone) = read_zone(name, scope, operands, 3, 40517)? else {
         return Ok(Val::NULL);
     };
     let Some(ms) = start.get().and_then(|v| date_of(&v)) else {
@@ -58,7 +58,7 @@ fn shift<'a>(name: &str, scope: &Scope<'a>, operands: &'a [Option<Node>], backwa
         return fail(5_166_404, format!("{name}'s unit must be a string"));
     };
     let Some(unit) = Unit::parse(unit.as_str()) else {
-        return fail(code::FAILED_TO_PARSE, format!("unknown time unit: {}", unit.as_str()));
+        return fail(code::FAILED_TO_PARSE, format!("{name}: unknown time unit {}", unit.as_str()));
     };
     let Some(amount) = amount.get().and_then(|v| v.as_exact_i64()) else {
         return fail(5_166_405, format!("{name}'s amount must be an integer"));

@@ -38,7 +38,7 @@ fn date_diff<'a>(scope: &Scope<'a>, operands: &'a [Option<Node>]) -> Result<Val<
     if unit.is_nullish() {
         return Ok(Val::NULL);
     }
-    let Some(zone) = read_zone(scope, operands, 3, 40517)? else {
+    let Some(zone) = read_zone("$dateDiff", scope, operands, 3, 40517)? else {
         return Ok(Val::NULL);
     };
     let unit = read::unit("$dateDiff", &unit)?;

@@ -90,7 +90,7 @@ fn date_from_parts<'a>(scope: &Scope<'a>, operands: &'a [Option<Node>]) -> Resul
     let (Some(hour), Some(minute), Some(second), Some(millisecond)) = (hour, minute, second, millisecond) else {
         return Ok(Val::NULL);
     };
-    let Some(zone) = read_zone(scope, operands, ZONE, 40517)? else {
+    let Some(zone) = read_zone("$dateFromParts", scope, operands, ZONE, 40517)? else {
         return Ok(Val::NULL);
     };
     let days = if is_iso {

@@ -26,7 +26,7 @@ pub(crate) mod arithmetic_unit {
     pub(crate) use super::zone::Zone;
 }
 
-use bindery_document::{Result, Value};
+use bindery_document::{Error, Result, Value};
 
 use super::registry::Entry;
 use super::string::named;
@@ -58,10 +58,10 @@ pub(crate) fn date_of(value: &Value<'_>) -> Option<i64> {
 ///
 /// # Errors
 /// 16006 for what can stand for no date.
-fn read_date(value: &Val<'_>) -> Result<i64> {
+fn read_date(name: &str, value: &Val<'_>) -> Result<i64> {
     match value.get().and_then(|v| date_of(&v)) {
         Some(ms) => Ok(ms),
-        None => fail(16006, format!("cannot convert {} to a date", type_name(value))),
+        None => fail(16006, format!("{name}: cannot convert {} to a date", type_name(value))),
     }
 }
 
@@ -70,6 +70,7 @@ fn read_date(value: &Val<'_>) -> Result<i64> {
 /// # Errors
 /// `type_code` if it is no string, 40485 if there is no such zone.
 fn read_zone<'a>(
+    name: &str,
     scope: &Scope<'a>,
     operands: &'a [Option<Node>],
     index: usize,
@@ -83,7 +84,9 @@ fn read_zone<'a>(
         return Ok(None);
     }
     match value.get() {
-        Some(Value::String(name)) => Zone::parse(name.as_str()).map(Some),
-        _ => fail(type_code, format!("timezone must be a string, not {}", type_name(&value))),
+        Some(Value::String(zone)) => Zone::parse(zone.as_str())
+            .map(Some)
+            .map_err(|error| Error::new(error.code, format!("{name}: {}", error.message))),
+        _ => fail(type_code, format!("{name}: timezone must be a string, not {}", type_name(&value))),
     }
 }

@@ -17,7 +17,7 @@ macro_rules! date_parts {
                 unknown: 40535,
                 function: |scope, operands| {
                     let part: fn(&Civil) -> Value<'static> = $part;
-                    evaluate_part(scope, operands, part)
+                    evaluate_part($name, scope, operands, part)
                 },
             };
             static $constant: Entry = Entry::named($name, &$fields);
@@ -73,6 +73,7 @@ fn parse_part(
 }
 
 fn evaluate_part<'a>(
+    name: &str,
     scope: &Scope<'a>,
     operands: &'a [Option<Node>],
     part: fn(&Civil) -> Value<'static>,
@@ -81,8 +82,8 @@ fn evaluate_part<'a>(
     if date.is_nullish() {
         return Ok(Val::NULL);
     }
-    let ms = read_date(&date)?;
-    let Some(zone) = read_zone(scope, operands, 1, 40533)? else {
+    let ms = read_date(name, &date)?;
+    let Some(zone) = read_zone(name, scope, operands, 1, 40533)? else {
         return Ok(Val::NULL);
     };
     Ok(Val::Value(part(&Civil::from_millis(zone.to_local(ms)))))
@@ -97,7 +98,7 @@ static DATE_TO_PARTS: Named = Named {
 
 fn date_to_parts<'a>(scope: &Scope<'a>, operands: &'a [Option<Node>]) -> Result<Val<'a>> {
     let date = named(scope, operands, 0)?;
-    let Some(zone) = read_zone(scope, operands, 1, 40517)? else {
+    let Some(zone) = read_zone("$dateToParts", scope, operands, 1, 40517)? else {
         return Ok(Val::NULL);
     };
     let iso = match operands.get(2) {
@@ -116,7 +117,7 @@ fn date_to_parts<'a>(scope: &Scope<'a>, operands: &'a [Option<Node>]) -> Result<
     if date.is_nullish() {
         return Ok(Val::NULL);
     }
-    let civil = Civil::from_millis(zone.to_local(read_date(&date)?));
+    let civil = Civil::from_millis(zone.to_local(read_date("$dateToParts", &date)?));
     let mut builder = Builder::new();
     if iso {
         let (year, week) = civil.iso_week();

@@ -41,7 +41,7 @@ fn date_to_string<'a>(scope: &Scope<'a>, operands: &'a [Option<Node>]) -> Result
         },
     };
     pattern.map_or(Ok(()), check_format)?;
-    let zone = read_zone(scope, operands, 2, 40517)?;
+    let zone = read_zone("$dateToString", scope, operands, 2, 40517)?;
     if date.is_nullish() {
         return match operands.get(3) {
             Some(Some(on_null)) => on_null.evaluate(scope),
@@ -51,7 +51,7 @@ fn date_to_string<'a>(scope: &Scope<'a>, operands: &'a [Option<Node>]) -> Result
     let (Some(pattern), Some(zone)) = (pattern, zone) else {
         return Ok(Val::NULL);
     };
-    let ms = read_date(&date)?;
+    let ms = read_date("$dateToString", &date)?;
     Ok(Val::from(format_date(pattern, &Civil::from_millis(zone.to_local(ms)), zone.offset_at(ms))?))
 }
 

@@ -45,7 +45,7 @@ fn date_trunc<'a>(scope: &Scope<'a>, operands: &'a [Option<Node>]) -> Result<Val
     if size.as_ref().is_some_and(Val::is_nullish) {
         return Ok(Val::NULL);
     }
-    let Some(zone) = read_zone(scope, operands, 3, 40517)? else {
+    let Some(zone) = read_zone("$dateTrunc", scope, operands, 3, 40517)? else {
         return Ok(Val::NULL);
     };
     let mut bin = 1;

@@ -5,6 +5,7 @@ use bindery_document::{Error, FieldSet, FoundFields, OwnedValue, Result, Value, 
 use super::ordered::{Keep, OrderBy};
 use super::state::State;
 use crate::expression::number::Number;
+use crate::expression::number::Width;
 use crate::expression::{Dependencies, Expression, Scope, Val, array_order::read_n};
 use crate::filter::ParseContext;
 
@@ -338,6 +339,13 @@ impl Accumulator {
 
     /// The result.
     pub(crate) fn finish(&self, state: State) -> Val<'static> {
+        if let (true, State::Avg { sum, count: count @ 1.. }) = (self.is_eager, &state)
+            && sum.width() <= Width::Long
+            && let Some(total) = sum.long()
+        {
+            // MongoDB's other engine divides the sum of integers, which is exact; the usual one its leading digits.
+            return Val::from(total as f64 / *count as f64);
+        }
         state.finish(self.kind)
     }
 }

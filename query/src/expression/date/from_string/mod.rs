@@ -52,7 +52,7 @@ fn date_from_string<'a>(scope: &Scope<'a>, operands: &'a [Option<Node>]) -> Resu
         check_format(pattern)?;
     }
     let zone_given = matches!(operands.get(2), Some(Some(_)));
-    let zone = read_zone(scope, operands, 2, 40517)?;
+    let zone = read_zone("$dateFromString", scope, operands, 2, 40517)?;
     if text.is_nullish() {
         return match operands.get(3) {
             Some(Some(on_null)) => on_null.evaluate(scope),
