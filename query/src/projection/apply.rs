@@ -37,7 +37,8 @@ pub(super) fn apply_with_slots(
     out: &mut Vec<u8>,
 ) -> Result<bool> {
     let had_slots = doc.as_bytes().len() != input.scope.root().as_bytes().len();
-    let mut walk = Walk { slots: Some(had_slots), ..Walk::new(projection, input, std::mem::take(out)) };
+    let computes = projection.root.has_computed;
+    let mut walk = Walk { slots: Some(had_slots), computes, ..Walk::new(projection, input, std::mem::take(out)) };
     walk.fields(&projection.root, doc, Way::default()).map_err(|met| failure::first(projection, input, doc, met))?;
     let has_slots = walk.slots.unwrap_or(false);
     *out = walk.out.finish().into_bytes();
@@ -50,6 +51,8 @@ struct Walk<'w> {
     out: Builder,
     /// Whether slots have been met or left; `None` where none are to be left.
     slots: Option<bool>,
+    /// Whether fields are computed, and slots are left.
+    computes: bool,
 }
 
 /// How a document was come to.
@@ -63,7 +66,7 @@ struct Way {
 
 impl<'w> Walk<'w> {
     fn new(projection: &Projection, input: &'w Input<'w>, buffer: Vec<u8>) -> Walk<'w> {
-        Walk { rest: projection.rest, input, out: Builder::with_buffer(buffer), slots: None }
+        Walk { rest: projection.rest, input, out: Builder::with_buffer(buffer), slots: None, computes: false }
     }
 
     /// Leaves a slot where a field would be, if slots are wanted.
@@ -129,8 +132,9 @@ impl<'w> Walk<'w> {
             Child::Node(node) => {
                 let length = self.out.len();
                 self.value(node, element, way)?;
-                // An inclusion of fields below a value that has none.
-                if self.out.len() == length {
+                // An inclusion of fields below a value that has none, where others are computed: MongoDB hands a plain
+                // inclusion to the query, whose documents have no slots.
+                if self.out.len() == length && self.computes {
                     self.leave_slot(element.key);
                 }
             }
