@@ -394,6 +394,9 @@ impl Around {
             Source::Nothing | Source::Given(_) | Source::Layout(_) => None,
         };
         let (mut compiled, arranged) = self.compile(question, pipeline, state.map(|state| &**state))?;
+        if matches!(&source, Source::Layout(collection) if collection.series.is_some()) {
+            compiled.reads_unpacked()?;
+        }
         let pipeline = arranged.as_ref().map_or(pipeline, DocBuf::doc);
         let env = self.environment();
         let input: Box<dyn Stream> = match source {

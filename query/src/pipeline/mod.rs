@@ -159,6 +159,15 @@ impl Pipeline {
         }
     }
 
+    /// Says that the pipeline reads documents that are not stored as such, those of a time-series collection: MongoDB runs
+    /// all its stages in its usual engine then.
+    ///
+    /// # Errors
+    /// [`code::INTERNAL_ERROR`] if the pipeline is in use.
+    pub fn reads_unpacked(&mut self) -> Result<()> {
+        group::pushed_down::unmark(&mut self.stages)
+    }
+
     /// How strings compare.
     pub fn collation(&self) -> Option<&Collation> {
         self.collation.as_ref()

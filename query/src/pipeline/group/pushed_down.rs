@@ -201,6 +201,25 @@ pub(in crate::pipeline) fn mark(stages: &mut [Stage], n_ported: usize) -> Result
     Ok(())
 }
 
+/// Takes the marks away: nothing is handed over where documents are not read as they are stored.
+pub(in crate::pipeline) fn unmark(stages: &mut [Stage]) -> Result<()> {
+    for stage in stages {
+        match stage {
+            Stage::Lookup(lookup) if lookup.is_pushed_down => {
+                crate::pipeline::unshared(lookup)?.is_pushed_down = false;
+            }
+            Stage::Group(group) if group.is_pushed_down => {
+                let group = crate::pipeline::unshared(group)?;
+                group.is_pushed_down = false;
+                group.is_handed_back = false;
+                group.fields.iter_mut().for_each(|(_, field)| field.is_eager = false);
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 /// Marks the groups among stages whose expressions the other engine knows; how many stages are handed over up to the
 /// last one of them.
 fn hand_over(stages: &mut [Stage]) -> Result<usize> {
