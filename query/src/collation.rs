@@ -20,6 +20,8 @@ use std::sync::Arc;
 
 use bindery_document::{Builder, Doc, DocBuf, Result, Value};
 
+use crate::expression::StringOrder;
+
 /// An order of strings; cheap to clone, safe to share between threads.
 #[derive(Clone)]
 pub struct Collation(Arc<Inner>);
@@ -113,6 +115,12 @@ impl Collation {
     #[cfg(not(feature = "collation"))]
     pub fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
         a.cmp(b)
+    }
+
+    /// This order, for the [scope](crate::expression::Scope) of expressions.
+    pub fn string_order(&self) -> Arc<StringOrder> {
+        let collation = self.clone();
+        Arc::new(move |a: &[u8], b: &[u8]| collation.compare(a, b))
     }
 
     /// Appends a key whose byte order is this order, equal strings giving equal keys.

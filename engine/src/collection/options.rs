@@ -94,12 +94,14 @@ pub(crate) struct Validator {
 }
 
 impl Validator {
+    /// Compiles a validator of a collection with this default collation.
+    ///
     /// # Errors
     /// What the filter language says, and 2 or 5626500 for operators that validators may not have.
-    pub(crate) fn parse(document: Doc<'_>) -> Result<Validator> {
+    pub(crate) fn parse(document: Doc<'_>, collation: Option<Collation>) -> Result<Validator> {
         refuse_operators(document)?;
-        let expressions = expression::ParseContext::new().staying_general();
-        let context = ParseContext { expressions, ..ParseContext::new() };
+        let expressions = expression::ParseContext::new().staying_general().with_collation(collation.clone());
+        let context = ParseContext { expressions, ..ParseContext::with_collation(collation) };
         let filter = match Filter::parse(document, &context) {
             Ok(filter) => Some(Arc::new(filter)),
             Err(error) if error.code == NO_SUCH_BUILTIN => None,
@@ -247,18 +249,26 @@ impl CollectionOptions {
             inert: parse_inert(args)?,
             ..CollectionOptions::default()
         };
-        if let Some(validator) = args.document("validator")?
-            && !validator.is_empty()
-        {
-            options.validator = Some(Validator::parse(validator)?);
-        }
         options.validation_level = args.string("validationLevel")?.map(ValidationLevel::parse).transpose()?;
         options.validation_action = args.string("validationAction")?.map(ValidationAction::parse).transpose()?;
         if let Some(collation) = args.document("collation")? {
             options.collation = Collation::parse(collation)?.map(|collation| collation.to_document());
         }
+        if let Some(validator) = args.document("validator")?
+            && !validator.is_empty()
+        {
+            options.validator = Some(Validator::parse(validator, options.default_collation()?)?);
+        }
         options.parse_clustered(args)?;
         Ok(options)
+    }
+
+    /// How strings compare where a command does not say.
+    ///
+    /// # Errors
+    /// None for options that were read by [`CollectionOptions::parse`].
+    pub(crate) fn default_collation(&self) -> Result<Option<Collation>> {
+        self.collation.as_ref().map_or(Ok(None), |collation| Collation::parse(collation.doc()))
     }
 
     /// Reads `clusteredIndex`, and what belongs to it.

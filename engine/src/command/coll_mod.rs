@@ -201,7 +201,8 @@ fn modify_collection(
 fn changed_options(state: &State, args: &Args<'_>) -> Result<CollectionOptions> {
     let mut options = CollectionOptions::clone(&state.options);
     if let Some(validator) = args.document("validator")? {
-        options.validator = if validator.is_empty() { None } else { Some(Validator::parse(validator)?) };
+        let parse = || Validator::parse(validator, options.default_collation()?);
+        options.validator = if validator.is_empty() { None } else { Some(parse()?) };
     }
     let (level, action) = level_and_action(args)?;
     if args.given("validator").is_some() || level.is_some() || action.is_some() {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bindery_document::{Doc, DocBuf, Error, OwnedValue, Result, Value, code};
 use bindery_query::collation::Collation;
-use bindery_query::expression::{self, Expression, StringOrder};
+use bindery_query::expression::{self, Expression};
 use bindery_query::filter::{Allowed, Filter, ParseContext};
 use bindery_query::plan::{Hint, Purpose, Query, ScanDirection, Shape};
 use bindery_query::projection::Projection;
@@ -148,20 +148,19 @@ impl<'a> Question<'a> {
     /// # Errors
     /// What the language says.
     pub(crate) fn shape(&self, projection: Doc<'_>, scope: &Scope, collation: Option<Collation>) -> Result<Shape> {
-        let mut expressions = self.expressions(scope)?.with_collation(collation.is_some());
+        let mut expressions = self.expressions(scope)?.with_collation(collation.clone());
         let context = self.context(scope, collation.clone())?.allowing(Allowed::NoWholeDocuments);
         let position = || Filter::parse_in_order(self.filter, &context);
         let compiled =
             Projection::parse_find(projection, collation.as_ref(), &mut expressions, &|| position().map(|_| ()))?;
         let position = compiled.needs_position().then(position).transpose()?;
-        let strings = collation
-            .map(|collation| -> Arc<StringOrder> { Arc::new(move |a: &[u8], b: &[u8]| collation.compare(a, b)) });
+        let strings = collation.as_ref().map(Collation::string_order);
         Ok(Shape { projection: compiled, strings, position, sort_key: None })
     }
 
     /// What filters are parsed with.
     pub(crate) fn context(&self, scope: &Scope, collation: Option<Collation>) -> Result<ParseContext> {
-        let expressions = self.expressions(scope)?.with_collation(collation.is_some());
+        let expressions = self.expressions(scope)?.with_collation(collation.clone());
         Ok(ParseContext { collation, expressions, allowed: Allowed::Everything })
     }
 

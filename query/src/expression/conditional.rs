@@ -161,18 +161,18 @@ impl Operator for Switch {
         Vec::new()
     }
 
-    fn simplify(&mut self) -> Result<Option<Node>> {
+    fn simplify(&mut self, scope: &Scope<'_>) -> Result<Option<Node>> {
         if let Some(default) = &mut self.default {
-            fold(default)?;
+            fold(default, scope)?;
         }
         let mut live = Vec::new();
         for (mut case, mut then) in std::mem::take(&mut self.branches) {
-            fold(&mut case)?;
+            fold(&mut case, scope)?;
             // Behind a case that is never true nothing is folded, so that its errors never show.
             if is_constantly(&case, false) {
                 continue;
             }
-            fold(&mut then)?;
+            fold(&mut then, scope)?;
             if is_constantly(&case, true) {
                 // Nor are the branches behind one that is always true.
                 self.default = Some(then);

@@ -3,17 +3,18 @@
 //! This is not only for speed. MongoDB does it, so a constant part that fails does so before the first
 //! document is seen, and gathering the constants of a sum changes the order of its additions.
 
-use bindery_document::{Error, Result, code, doc};
+use bindery_document::{Error, Result, code};
 
 use super::registry::{Entry, Folding, Function};
 use super::{Node, Scope};
 
-pub(crate) fn fold(expression: &mut Node) -> Result<()> {
+/// Evaluates constant parts in this scope, which tells the order of strings.
+pub(crate) fn fold(expression: &mut Node, scope: &Scope<'_>) -> Result<()> {
     match expression {
         Node::Constant(_) | Node::Path(_) => return Ok(()),
         Node::Object(fields) => {
             for (_, value) in fields.iter_mut() {
-                fold(value)?;
+                fold(value, scope)?;
             }
             if !fields.iter().all(|(_, value)| value.is_constant()) {
                 return Ok(());
@@ -21,7 +22,7 @@ pub(crate) fn fold(expression: &mut Node) -> Result<()> {
         }
         Node::Array(items) => {
             for item in items.iter_mut() {
-                fold(item)?;
+                fold(item, scope)?;
             }
             if !items.iter().all(Node::is_constant) {
                 return Ok(());
@@ -29,7 +30,7 @@ pub(crate) fn fold(expression: &mut Node) -> Result<()> {
         }
         Node::Call { entry, operands } => {
             for operand in operands.iter_mut() {
-                fold(operand)?;
+                fold(operand, scope)?;
             }
             match entry.folding {
                 Folding::Associative | Folding::Commutative => flatten(entry, operands, 0),
@@ -38,8 +39,7 @@ pub(crate) fn fold(expression: &mut Node) -> Result<()> {
             }
             let all_constant = operands.iter().all(Node::is_constant);
             if let (Function::Variadic(function), false) = (&entry.function, all_constant) {
-                let evaluate =
-                    |run: &[Node]| Ok(Node::Constant(function(&Scope::new(doc::EMPTY), run)?.to_owned_value()));
+                let evaluate = |run: &[Node]| Ok(Node::Constant(function(scope, run)?.to_owned_value()));
                 match entry.folding {
                     Folding::Associative => fold_neighbours(operands, evaluate)?,
                     Folding::Commutative | Folding::CommutativeSeveral => gather_constants(operands, evaluate)?,
@@ -62,7 +62,7 @@ pub(crate) fn fold(expression: &mut Node) -> Result<()> {
         Node::Named { entry, .. } if entry.folding == Folding::Opaque => return Ok(()),
         Node::Named { entry, operands, .. } => {
             for operand in operands.iter_mut().flatten() {
-                fold(operand)?;
+                fold(operand, scope)?;
             }
             if entry.folding == Folding::Never || !operands.iter().flatten().all(Node::is_constant) {
                 return Ok(());
@@ -70,15 +70,15 @@ pub(crate) fn fold(expression: &mut Node) -> Result<()> {
         }
         Node::Operator(operator) => {
             for operand in operator.operands_mut() {
-                fold(operand)?;
+                fold(operand, scope)?;
             }
-            if let Some(simpler) = operator.simplify()? {
+            if let Some(simpler) = operator.simplify(scope)? {
                 *expression = simpler;
             }
             return Ok(());
         }
     }
-    let value = expression.evaluate(&Scope::new(doc::EMPTY))?.to_owned_value();
+    let value = expression.evaluate(scope)?.to_owned_value();
     *expression = Node::Constant(value);
     Ok(())
 }

@@ -56,6 +56,7 @@ mod zip;
 
 use std::fmt;
 
+use bindery_document::doc::EMPTY;
 use bindery_document::{Builder, Doc, Error, FieldSet, OwnedValue, Result, Value};
 
 pub use comparison::{Comparison, Condition};
@@ -69,10 +70,14 @@ pub use value::Val;
 use field_path::{Base, FieldPath};
 use registry::{Entry, Function, Named};
 
+use crate::collation::Collation;
+
 /// A compiled expression.
 #[derive(Debug)]
 pub struct Expression {
     node: Node,
+    /// How strings compare in constant parts; `None` for byte order.
+    collation: Option<Collation>,
 }
 
 impl Expression {
@@ -98,7 +103,7 @@ impl Expression {
     /// # Errors
     /// MongoDB's code for what is wrong with the text of the expression.
     pub fn parse_unfolded(value: Value<'_>, ctx: &mut ParseContext) -> Result<Expression> {
-        Ok(Expression { node: parse::parse(value, ctx)? })
+        Ok(Expression { node: parse::parse(value, ctx)?, collation: ctx.collation().cloned() })
     }
 
     /// Evaluates the constant parts.
@@ -106,12 +111,13 @@ impl Expression {
     /// # Errors
     /// As evaluation.
     pub fn fold(&mut self) -> Result<()> {
-        fold::fold(&mut self.node)
+        let strings = self.collation.as_ref().map(Collation::string_order);
+        fold::fold(&mut self.node, &Scope::new(EMPTY).with_strings(strings.as_deref()))
     }
 
     /// The expression that always gives this value; `None` for the missing one.
     pub fn constant(value: Option<OwnedValue>) -> Expression {
-        Expression { node: Node::Constant(value) }
+        Expression { node: Node::Constant(value), collation: None }
     }
 
     /// Evaluates the expression.
@@ -201,8 +207,8 @@ pub(crate) trait Operator: fmt::Debug + Send + Sync {
     fn operands(&self) -> Vec<&Node>;
     /// The expressions inside, to be folded.
     fn operands_mut(&mut self) -> Vec<&mut Node>;
-    /// A simpler expression of the same meaning, asked for after the operands were folded.
-    fn simplify(&mut self) -> Result<Option<Node>> {
+    /// A simpler expression of the same meaning, asked for after the operands were folded in this scope.
+    fn simplify(&mut self, _scope: &Scope<'_>) -> Result<Option<Node>> {
         Ok(None)
     }
 }

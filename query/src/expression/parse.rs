@@ -8,6 +8,7 @@ use super::ported;
 use super::registry::{self, Arity, Entry, Function, Named};
 use super::scope::Address;
 use super::set;
+use crate::collation::Collation;
 
 /// Stored documents have room for this many more levels before they are nested too deeply to be given out.
 const MAX_ADDED_NESTING: usize = 20;
@@ -21,8 +22,8 @@ pub struct ParseContext {
     parameters: Vec<String>,
     frames: Vec<Vec<String>>,
     folding_deferred: bool,
-    /// Whether strings compare by a collation.
-    has_collation: bool,
+    /// How strings compare; `None` for byte order.
+    collation: Option<Collation>,
     /// Whether expressions keep to general operators.
     stays_general: bool,
     met_unported: bool,
@@ -64,11 +65,15 @@ impl ParseContext {
         self.folding_deferred = deferred;
     }
 
-    /// Says whether strings will compare by a collation: then the order of sets matters, for the first of equal strings
-    /// stays.
+    /// Sets how strings will compare: constant parts are evaluated so, and the order of sets matters, for the first of
+    /// equal strings stays.
     #[must_use]
-    pub fn with_collation(self, has_collation: bool) -> ParseContext {
-        ParseContext { has_collation, ..self }
+    pub fn with_collation(self, collation: Option<Collation>) -> ParseContext {
+        ParseContext { collation, ..self }
+    }
+
+    pub(crate) fn collation(&self) -> Option<&Collation> {
+        self.collation.as_ref()
     }
 
     /// Makes expressions keep to the operators they were written with. MongoDB makes special operators of some, whose
@@ -264,7 +269,7 @@ pub(crate) fn parse_operator(name: &str, argument: Value<'_>, ctx: &mut ParseCon
         _ => {
             let operands = parse_operands(argument, ctx)?;
             check_arity(entry, operands.len())?;
-            let entry = if ctx.has_collation { set::under_collation(entry) } else { entry };
+            let entry = if ctx.collation.is_some() { set::under_collation(entry) } else { entry };
             Ok(Node::Call { entry, operands })
         }
     }

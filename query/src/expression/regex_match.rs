@@ -178,13 +178,12 @@ impl Operator for RegexOperator {
         [&mut self.input, &mut self.regex].into_iter().chain(&mut self.options).collect()
     }
 
-    fn simplify(&mut self) -> Result<Option<Node>> {
+    fn simplify(&mut self, scope: &Scope<'_>) -> Result<Option<Node>> {
         let constant = self.regex.is_constant() && self.options.as_ref().is_none_or(Node::is_constant);
         if constant {
-            let scope = Scope::new(bindery_document::doc::EMPTY);
-            let regex = self.regex.evaluate(&scope)?.detach();
+            let regex = self.regex.evaluate(scope)?.detach();
             let options = match &self.options {
-                Some(options) => Some(options.evaluate(&scope)?.detach()),
+                Some(options) => Some(options.evaluate(scope)?.detach()),
                 None => None,
             };
             self.compiled = Some(self.compile(&regex, options.as_ref())?);

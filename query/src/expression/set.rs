@@ -18,17 +18,13 @@ pub(super) const OPERATORS: &[Entry] = &[
     Entry::unary("$anyElementTrue", any_element_true),
 ];
 
-/// The union, whose operands stay where they are.
-static UNION_IN_ORDER: Entry = Entry::variadic("$setUnion", Arity::Any, set_union).folding(Folding::Never);
-/// The intersection, whose operands stay where they are.
-static INTERSECTION_IN_ORDER: Entry =
-    Entry::variadic("$setIntersection", Arity::Any, set_intersection).folding(Folding::Never);
+/// The union whose operands stay where they are.
+static UNION_IN_ORDER: Entry = Entry::variadic("$setUnion", Arity::Any, set_union).folding(Folding::Associative);
 
-/// The operator to take where strings compare by a collation.
+/// The operator to take where strings compare by a collation: of equal strings the first stays.
 pub(super) fn under_collation(entry: &'static Entry) -> &'static Entry {
     match entry.name {
         "$setUnion" => &UNION_IN_ORDER,
-        "$setIntersection" => &INTERSECTION_IN_ORDER,
         _ => entry,
     }
 }

@@ -40,6 +40,8 @@ pub(super) fn simplify_with(filter: Filter, depth: Depth) -> Filter {
                     Filter::AlwaysTrue => {}
                     Filter::AlwaysFalse => return Filter::AlwaysFalse,
                     Filter::And(inner) => spliced.extend(inner),
+                    // With the comparisons that it implies it is a conjunction to MongoDB.
+                    Filter::Expr(test) if test.implies_comparisons() => spliced.push(Filter::Expr(test)),
                     other => kept.push(other),
                 }
             }

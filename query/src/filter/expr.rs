@@ -82,9 +82,7 @@ pub(super) fn parse(operand: Value<'_>, context: &ParseContext) -> Result<Filter
     let expression = Expression::parse(operand, &mut expressions)?;
     let is_ported = expressions.is_ported();
     let collation = context.collation.clone();
-    let strings = collation
-        .clone()
-        .map(|collation| -> Arc<StringOrder> { Arc::new(move |a: &[u8], b: &[u8]| collation.compare(a, b)) });
+    let strings = collation.as_ref().map(Collation::string_order);
     Ok(Filter::Expr(ExprTest {
         expression: Arc::new(expression),
         is_ported,

@@ -134,9 +134,3 @@ impl Environment {
         Err(Error::new(code::QUERY_EXCEEDED_MEMORY_LIMIT, message))
     }
 }
-
-/// The order of strings of a collation.
-pub(super) fn string_order(collation: Option<&Collation>) -> Option<Arc<StringOrder>> {
-    let collation = collation?.clone();
-    Some(Arc::new(move |a: &[u8], b: &[u8]| collation.compare(a, b)))
-}

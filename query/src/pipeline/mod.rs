@@ -251,7 +251,7 @@ impl Pipeline {
 
     /// The surroundings, with the order of strings of this pipeline.
     fn environment(&self, env: &Environment) -> Environment {
-        let strings = environment::string_order(self.collation.as_ref());
+        let strings = self.collation.as_ref().map(Collation::string_order);
         Environment { strings, ..env.clone() }
     }
 

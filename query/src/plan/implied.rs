@@ -11,20 +11,32 @@ use crate::filter::{Compare, CompareOp, ExprTest, Filter, canonical};
 /// The filter with what its expressions imply, as `explain` shows it; `None` if that is nothing. `parameters` are the
 /// values of variables that come from outside, such as a `let` of `$lookup`: what is implied holds for these only.
 pub fn with_implied(filter: &Filter, parameters: &[Option<OwnedValue>]) -> Option<Filter> {
-    let expanded = expand(filter, parameters)?;
-    Some(canonical::sort(canonical::simplify(expanded)))
+    expand(filter, parameters).map(canonical::sort)
 }
 
+/// Puts what is implied behind each expression, in the conjunction that it stands in.
 fn expand(filter: &Filter, parameters: &[Option<OwnedValue>]) -> Option<Filter> {
     match filter {
         Filter::Expr(test) => {
-            let implied = implied(test, &test.expression.as_condition(parameters))?;
-            Some(Filter::And(vec![filter.clone(), implied]))
+            let implied = canonical::simplify(implied(test, &test.expression.as_condition(parameters))?);
+            Some(conjunction([filter.clone(), implied]))
         }
-        Filter::And(parts) => expand_parts(parts, parameters).map(Filter::And),
+        Filter::And(parts) => expand_parts(parts, parameters).map(conjunction),
         Filter::Or(parts) => expand_parts(parts, parameters).map(Filter::Or),
         _ => None,
     }
+}
+
+/// The conjunction of these, what is one among them taken apart.
+fn conjunction(parts: impl IntoIterator<Item = Filter>) -> Filter {
+    let mut all = Vec::new();
+    for part in parts {
+        match part {
+            Filter::And(inner) => all.extend(inner),
+            other => all.push(other),
+        }
+    }
+    if all.len() == 1 { all.remove(0) } else { Filter::And(all) }
 }
 
 fn expand_parts(parts: &[Filter], parameters: &[Option<OwnedValue>]) -> Option<Vec<Filter>> {
@@ -103,6 +115,24 @@ mod tests {
         ] {
             assert_eq!(planned(doc! {"$expr": nothing.clone()}), None, "{nothing}");
         }
+    }
+
+    #[test]
+    fn expressions_that_imply_come_with_what_is_spliced() {
+        let implying = |path: &str| doc! {"$expr": {"$lte": [path, 1]}};
+        let other = doc! {"$expr": {"$setIsSubset": ["$s", []]}};
+        let nested = |first: bson::Document| doc! {"$and": [first, {"b": 1}]};
+        let order = |parts: [bson::Document; 3]| {
+            let shown = planned(doc! {"$and": parts.to_vec()}).expect("implied");
+            let all = shown.get_array("$and").expect("several").clone();
+            let all = all.iter().filter_map(|part| part.as_document()?.get_document("$expr").ok());
+            all.map(|part| part.values().next().and_then(Bson::as_array).map(|all| all[0].clone())).collect::<Vec<_>>()
+        };
+        let expected = |paths: [&str; 3]| paths.map(|path| Some(Bson::from(path))).to_vec();
+        let (c, d) = (implying("$c"), implying("$d"));
+        assert_eq!(order([c.clone(), other.clone(), d.clone()]), expected(["$s", "$c", "$d"]));
+        assert_eq!(order([c.clone(), nested(other.clone()), d.clone()]), expected(["$c", "$s", "$d"]));
+        assert_eq!(order([nested(d), other, c]), expected(["$s", "$d", "$c"]));
     }
 
     #[test]

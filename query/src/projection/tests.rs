@@ -119,6 +119,8 @@ fn what_is_removed_comes_back_to_its_place() {
     let inner =
         |c: Bson| stages(doc! {"c": c}, &[doc! {"$project": {"n": {"$literal": 1}, "c.x": 1}}, doc! {"c.b": 2}]);
     assert_eq!(inner(Bson::Double(2.5)), doc! {"c": {"b": 2}, "n": 1});
+    let copied = stages(doc! {"c": 2.5, "n": 1}, &[doc! {"$project": {"n": 1, "c.x": 1}}, doc! {"c.b": 2}]);
+    assert_eq!(copied, doc! {"n": 1, "c": {"b": 2}});
     assert_eq!(inner(bson::bson!({"x": 1})), doc! {"c": {"x": 1, "b": 2}, "n": 1});
     assert_eq!(
         stages(doc! {"c": 3}, &[doc! {"z": "$nope"}, doc! {"y": 1}, doc! {"z": 2}]),

@@ -14,7 +14,8 @@ use bindery_document::doc::EMPTY;
 use bindery_document::{Doc, Element, Error, Result, Value, code};
 
 use super::Options;
-use crate::expression::{Scope, StringOrder};
+use crate::collation::Collation;
+use crate::expression::Scope;
 use crate::filter::ParseContext;
 use crate::pipeline::{Pipeline, Stage};
 use crate::projection::{Input, Metadata, Slotted};
@@ -138,8 +139,8 @@ impl UpdatePipeline {
     /// # Errors
     /// Those of expressions; 40228 when a new root is no document.
     pub(super) fn apply(&self, doc: Doc<'_>, options: &Options, out: &mut Vec<u8>) -> Result<()> {
-        let compare = options.collation.clone().map(|collation| move |a: &[u8], b: &[u8]| collation.compare(a, b));
-        let strings = compare.as_ref().map(|compare| compare as &StringOrder);
+        let strings = options.collation.as_ref().map(Collation::string_order);
+        let strings = strings.as_deref();
         let mut document = Slotted::new(doc);
         for stage in self.0.stages() {
             let scope = Scope::new(EMPTY).with_strings(strings);
