@@ -50,7 +50,7 @@ impl ExprTest {
 
 impl ExprTest {
     /// Whether it says something of a single field that a plain comparison with a constant can say too.
-    pub(super) fn implies_comparisons(&self) -> bool {
+    pub(crate) fn implies_comparisons(&self) -> bool {
         fn implies(condition: &Condition<'_>) -> bool {
             match condition {
                 Condition::And(parts) => parts.iter().any(implies),

@@ -21,7 +21,15 @@ fn expand(filter: &Filter, parameters: &[Option<OwnedValue>]) -> Option<Filter> 
             let implied = canonical::simplify(implied(test, &test.expression.as_condition(parameters))?);
             Some(conjunction([filter.clone(), implied]))
         }
-        Filter::And(parts) => expand_parts(parts, parameters).map(conjunction),
+        Filter::And(parts) => {
+            // What implies something with these parameters only comes last, as the others did when they were parsed.
+            let (now, before): (Vec<_>, Vec<_>) = parts.iter().cloned().partition(|part| match part {
+                Filter::Expr(test) => !test.implies_comparisons() && expand(part, parameters).is_some(),
+                _ => false,
+            });
+            let parts: Vec<Filter> = before.into_iter().chain(now).collect();
+            expand_parts(&parts, parameters).map(conjunction)
+        }
         Filter::Or(parts) => expand_parts(parts, parameters).map(Filter::Or),
         _ => None,
     }
