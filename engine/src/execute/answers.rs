@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bindery_document::{Doc, OwnedValue, Path, Result, Value, order};
+use bindery_document::{OwnedValue, Path, Result, Value, order};
 use bindery_index::key::{Direction, KeyBuilder};
 use bindery_query::collation::Collation;
 use bindery_query::filter::Filter;
@@ -55,9 +55,10 @@ pub(crate) fn distinct(
     let path = Path::parse(key);
     let mut values = Distinct::default();
     while stage.advance(state, cx)? {
+        let mut add = |value: Value<'_>| values.add(value, collation.as_ref());
         match stage.key().filter(|_| matches!(stage.node, Node::DistinctScan(_))) {
-            Some(view) => values.add_all(&path, key_document(state, view)?.doc(), collation.as_ref()),
-            None => values.add_all(&path, stage.document(state), collation.as_ref()),
+            Some(view) => path.extract(key_document(state, view)?.doc(), &mut |element| add(element.value())),
+            None => path.extract(stage.document(state), &mut |element| add(element.value())),
         }
     }
     Ok(values.into_sorted(collation.as_ref()))
@@ -76,7 +77,7 @@ pub(crate) fn distinct_of_rows(
     let path = Path::parse(key);
     let mut values = Distinct::default();
     while rows.advance(cx)? {
-        values.add_all(&path, rows.current(), collation);
+        path.extract(rows.current(), &mut |element| values.add(element.value(), collation));
     }
     Ok(values.into_sorted(collation))
 }
@@ -90,18 +91,6 @@ pub(crate) struct Distinct {
 }
 
 impl Distinct {
-    /// Adds the values at a path of a document. Of those that are equal under a collation the least is seen first.
-    fn add_all(&mut self, path: &Path, document: Doc<'_>, collation: Option<&Collation>) {
-        if collation.is_none() {
-            path.extract(document, &mut |element| self.add(element.value(), None));
-            return;
-        }
-        let mut values = Vec::new();
-        path.extract(document, &mut |element| values.push(OwnedValue::new(element.value())));
-        values.sort_by(|a, b| order::compare(&a.value(), &b.value()));
-        values.iter().for_each(|value| self.add(value.value(), collation));
-    }
-
     fn add(&mut self, value: Value<'_>, collation: Option<&Collation>) {
         self.key.clear();
         match collation {

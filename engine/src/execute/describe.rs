@@ -161,14 +161,6 @@ pub(super) fn inputs(plan: &Plan) -> Vec<&Plan> {
     }
 }
 
-/// The indexes that a plan scans.
-pub(crate) fn scanned_indexes(plan: &Plan) -> Vec<usize> {
-    match plan {
-        Plan::IndexScan(scan) | Plan::CountScan(scan) | Plan::DistinctScan { scan, .. } => vec![scan.index],
-        _ => inputs(plan).into_iter().flat_map(scanned_indexes).collect(),
-    }
-}
-
 fn show_common(stats: &StageStats, counted: Option<u64>, out: &mut Builder) {
     append_number(out, "nReturned", counted.unwrap_or(stats.advanced));
     out.append("executionTimeMillisEstimate", 0);

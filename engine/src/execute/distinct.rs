@@ -65,15 +65,11 @@ impl DistinctScan {
                 (false, true) => self.cursor.seek_first(&mut cx.visitor),
                 (false, false) => self.cursor.seek_last(&mut cx.visitor),
             };
-            if !found {
+            if !found || self.range.is_beyond(self.cursor.key()) {
                 return Ok(false);
             }
-            // A key beyond the range has been looked at, too.
             stats.keys_examined += 1;
             cx.work.keys_examined += 1;
-            if self.range.is_beyond(self.cursor.key()) {
-                return Ok(false);
-            }
             match self.range.check(self.cursor.key(), &mut self.target).map_err(corrupt)? {
                 Verdict::Done => return Ok(false),
                 Verdict::Seek => {

@@ -31,7 +31,7 @@ mod tail;
 mod trial;
 
 pub(crate) use answers::{count, distinct, distinct_of_rows, is_of_everything};
-pub(crate) use describe::{Describe, keys_counted, scanned_indexes};
+pub(crate) use describe::{Describe, keys_counted};
 pub(crate) use index_scan::corrupt;
 pub(crate) use open::{build, choose, choose_group_ends};
 pub(crate) use project::project;

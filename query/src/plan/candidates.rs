@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bindery_document::{Error, Result, code};
 
-use super::access::{Access, Asked, accesses, conjuncts, fetch_order, is_whole, predicates, whole_index};
+use super::access::{Access, Asked, accesses, conjuncts, fetch_order, predicates, whole_index};
 use super::finish::finish;
 use super::implied::is_implied;
 use super::ordering::{Provided, provided};
@@ -73,9 +73,8 @@ impl Planning<'_> {
             && !gives_order
         {
             for (position, index) in self.usable() {
-                // Such indexes leave documents out, perhaps some that match.
-                let has_all = index.partial.is_none_or(|p| super::partial::implies(conjuncts(self.filter), p));
-                if (index.sparse || !has_all) && self.hinted.is_none() {
+                // Such indexes leave documents out.
+                if (index.sparse || index.partial.is_some()) && self.hinted.is_none() {
                     continue;
                 }
                 let access = whole_index(position, index, self.asked(), conjuncts(self.filter));
@@ -245,16 +244,13 @@ impl Planning<'_> {
         Ok(Some(Source { plan, residual, sorted, access: None, is_collection: false }))
     }
 
-    /// Branches that bound nothing but the first field of the same index become one scan.
+    /// Branches that bound the same single field of the same index become one scan.
     fn merge_leaves(&self, parts: &[Source]) -> Option<Source> {
         let accesses: Vec<&Access> = parts.iter().map(|part| part.access.as_ref()).collect::<Option<_>>()?;
-        let is_wild = |a: &Access| self.indexes[a.index].key.iter().any(|e| e.key.ends_with(b"$**"));
-        let is_of_one_field =
-            |a: &Access| a.fields.len() == 1 || (!is_wild(a) && a.fields[1..].iter().all(|(_, i)| is_whole(i)));
         let first = accesses.first()?;
         let mergeable = accesses
             .iter()
-            .all(|a| a.index == first.index && is_of_one_field(a) && a.residual.is_empty() && a.key_filter.is_empty());
+            .all(|a| a.index == first.index && a.fields.len() == 1 && a.residual.is_empty() && a.key_filter.is_empty());
         if !mergeable || parts.len() < 2 {
             return None;
         }

@@ -82,7 +82,7 @@ fn find(hint: &Hint, indexes: &[IndexDescription<'_>]) -> Result<usize> {
 fn id_lookup(planning: &Planning<'_>) -> Option<Plan> {
     let query = planning.query;
     let index = planning.indexes.iter().position(|index| index.is_id && !index.is_clustered)?;
-    if planning.hinted.is_some_and(|hinted| hinted != index || planning.mode == Mode::MongoDb)
+    if planning.hinted.is_some_and(|hinted| hinted != index)
         || query.return_key
         || !(query.purpose == Purpose::Documents && query.skip == 0
             || query.purpose == Purpose::Count && planning.mode == Mode::MongoDb && planning.hinted.is_none())

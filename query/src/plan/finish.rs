@@ -71,11 +71,8 @@ fn keys_hold_order(planning: &Planning<'_>, source: &Source) -> bool {
     let Some((access, sort)) = access.zip(planning.query.sort.as_ref()) else { return false };
     let index = &planning.indexes[access.index];
     let is_plain = index.collation.is_none() && !index.key.iter().any(|e| e.value().as_str().is_some());
-    let holds = |path: &str| {
-        let at = access.fields.iter().position(|(field, _)| field == path);
-        at.is_some_and(|n| !index.is_multikey || index.multikey.field(n).is_empty())
-    };
-    is_plain && sort.fields().iter().all(|field| holds(&field.path))
+    let holds = |path: &str| access.fields.iter().any(|(field, _)| field == path);
+    is_plain && !index.is_multikey && sort.fields().iter().all(|field| holds(&field.path))
 }
 
 fn kind_of(shape: &Shape, covered: bool) -> ProjectionKind {

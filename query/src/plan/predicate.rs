@@ -322,7 +322,7 @@ fn negation(inner: &Filter, field: Field<'_>) -> Option<(Vec<Interval>, Tightnes
             if test.op != CompareOp::Eq || field.multikey {
                 return None;
             }
-            Some((field.axis.complement(&[between(Value::Undefined, true, Value::Null, true)]), Tightness::Exact))
+            Some((field.axis.complement(&[between(Value::Undefined, true, Value::Null, true)]), Tightness::Document))
         }
         _ if field.sparse => None,
         Filter::Compare(test) if matches!(test.operand.value(), Value::Array(_)) => None,

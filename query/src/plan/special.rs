@@ -20,51 +20,15 @@ pub(super) fn count(planning: &Planning<'_>) -> Option<Plan> {
         if index.key.iter().any(|e| e.key.ends_with(b"$**")) || !access.key_filter.is_empty() {
             return None;
         }
-        // MongoDB counts two stretches only of an index that ascends.
-        let splits = planning.mode == Mode::Bindery || access.descending.first() != Some(&true);
         let stretches = match access.residual.as_slice() {
             [] => vec![access],
-            [Filter::Compare(test)] if test.op == CompareOp::Eq && splits => {
-                of_null(&access, index, test.path.as_str())?
-            }
-            residual if residual.iter().all(asks_for_null) && tells_null(&access, index) => {
-                return Some(Plan::IndexScan(scan_of(&access)));
-            }
+            [Filter::Compare(test)] if test.op == CompareOp::Eq => of_null(&access, index, test.path.as_str())?,
             _ => return None,
         };
         let scans: Option<Vec<Plan>> = stretches.iter().map(|access| count_scan(access, index)).collect();
         let mut scans = scans?;
         if scans.len() == 1 { scans.pop() } else { Some(Plan::Or { inputs: scans }) }
     })
-}
-
-/// Whether it is a test for null, alone or beside other values.
-fn asks_for_null(filter: &Filter) -> bool {
-    match filter {
-        Filter::Compare(test) => {
-            test.op == CompareOp::Eq && matches!(test.operand.kind(), Kind::Null | Kind::Undefined)
-        }
-        Filter::In(test) => {
-            test.regexes.is_empty() && test.has_null() && !test.values.iter().any(|v| v.kind() == Kind::Array)
-        }
-        _ => false,
-    }
-}
-
-/// Whether a key of null or undefined is all that there is to tell of a field that is null: no array is concerned, nor
-/// a hash.
-fn tells_null(access: &Access, index: &IndexDescription<'_>) -> bool {
-    !access.multikey.iter().any(|multikey| *multikey) && !index.key.iter().any(|e| e.value().as_str().is_some())
-}
-
-fn scan_of(access: &Access) -> IndexScan {
-    IndexScan {
-        index: access.index,
-        bounds: access.index_bounds(),
-        direction: ScanDirection::Forward,
-        filter: None,
-        dedupe: false,
-    }
 }
 
 /// Which document of a group is wanted.
@@ -155,14 +119,23 @@ fn count_scan(access: &Access, index: &IndexDescription<'_>) -> Option<Plan> {
         access.fields.iter().skip(leading).enumerate().all(|(n, (_, i))| (n == 0 && i.len() == 1) || is_whole(i));
     // An array has several entries in a range, but only one for each value.
     let once = !index.is_multikey || leading == access.fields.len();
-    (contiguous && once).then(|| Plan::CountScan(scan_of(access)))
+    (contiguous && once).then(|| {
+        Plan::CountScan(IndexScan {
+            index: access.index,
+            bounds: access.index_bounds(),
+            direction: ScanDirection::Forward,
+            filter: None,
+            dedupe: false,
+        })
+    })
 }
 
 /// The stretches of null and of undefined, if having such a key is all that a test for null asks: null and what is
 /// missing need not be told apart to be counted, but an array would have to be looked at.
 fn of_null(access: &Access, index: &IndexDescription<'_>, path: &str) -> Option<Vec<Access>> {
     let field = access.fields.iter().position(|(field, _)| field == path)?;
-    if !tells_null(access, index) {
+    let has_text = index.key.iter().any(|e| e.value().as_str().is_some());
+    if access.multikey.iter().any(|multikey| *multikey) || has_text {
         return None;
     }
     let intervals = &access.fields[field].1;
@@ -189,24 +162,22 @@ fn is_point(intervals: &[Interval]) -> bool {
 /// As on the server the values are those of the keys, which is not quite the same: what is missing has the key null,
 /// and an empty array the key undefined.
 pub(super) fn distinct(planning: &Planning<'_>, path: &str) -> Option<Plan> {
+    let query = planning.query;
     let all = conjuncts(planning.filter);
     let predicates = predicates(all);
     let mut accesses = planning.all_accesses(all, &predicates);
     if all.is_empty() {
         // The index with the fewest fields, be it sparse.
         let starts = |index: &IndexDescription<'_>| index.key.first().is_some_and(|e| e.key_str() == path);
-        let fits = |index: &IndexDescription<'_>| {
-            starts(index) && index.partial.is_none() && !index.hidden && planning.same_collation(index)
-        };
-        let fitting = planning.indexes.iter().enumerate().filter(|(_, index)| fits(index));
+        let fitting = planning.indexes.iter().enumerate();
+        let fitting = fitting.filter(|(_, index)| starts(index) && index.partial.is_none() && !index.hidden);
         let shortest = fitting.min_by_key(|(_, index)| index.key.count());
         accesses.extend(shortest.map(|(position, index)| whole_index(position, index, planning.asked(), all)));
     }
     accesses.into_iter().find_map(|access| {
         let index = &planning.indexes[access.index];
         let at = access.fields.iter().position(|(field, _)| field == path)?;
-        // MongoDB skips from value to value behind others, too.
-        let bound = planning.mode == Mode::MongoDb || access.fields[..at].iter().all(|(_, i)| is_point(i));
+        let bound = access.fields[..at].iter().all(|(_, intervals)| is_point(intervals));
         let exact = access.residual.is_empty() && access.key_filter.is_empty();
         // An array's elements are its values only where the index was not bounded by them.
         let arrays_fit = !access.multikey[at] || all.is_empty();
@@ -219,16 +190,19 @@ pub(super) fn distinct(planning: &Planning<'_>, path: &str) -> Option<Plan> {
             || !arrays_fit
             || holds_parent
             || index.is_clustered
-            || !planning.same_collation(index)
+            || index.collation.is_some()
+            || query.collation.is_some()
             || has_number(path)
         {
             return None;
         }
-        let plan = Plan::DistinctScan { scan: scan_of(&access), fields: at + 1 };
-        // Keys under a collation do not hold the strings themselves.
-        Some(match index.collation {
-            None => plan,
-            Some(_) => Plan::Fetch { input: Box::new(plan), filter: None },
-        })
+        let scan = IndexScan {
+            index: access.index,
+            bounds: access.index_bounds(),
+            direction: ScanDirection::Forward,
+            filter: None,
+            dedupe: false,
+        };
+        Some(Plan::DistinctScan { scan, fields: at + 1 })
     })
 }

@@ -14,7 +14,7 @@ use super::subject::{Subject, Top, Write};
 use super::{Verbosity, show_bindery, warnings};
 use crate::collection::{State, append_number};
 use crate::database::Planner;
-use crate::execute::{Describe, Stage, build, choose, is_of_everything, keys_counted, scanned_indexes, try_all};
+use crate::execute::{Describe, Stage, build, choose, is_of_everything, keys_counted, try_all};
 use crate::trace::{Cx, Trace};
 
 /// A question about to be explained.
@@ -146,22 +146,13 @@ impl Explained<'_> {
             Top::Nothing => {}
             Top::Count => layers.push(Layer::Count),
             Top::Distinct(path) => {
-                // The server projects the field unless no index has it, or the filter's own index does.
-                let has_field = |index: usize| {
-                    let spec = &self.state.indexes[index].meta.spec;
-                    !spec.hidden && spec.key.doc().get(path).is_some()
-                };
-                let is_indexed = (0..self.state.indexes.len()).any(has_field);
-                let scanned = scanned_indexes(winner);
-                let is_bounded = !scanned.is_empty() && scanned.into_iter().all(has_field);
-                let skips = matches!(winner, Plan::DistinctScan { .. });
-                let all = matches!(&*self.query.filter, Filter::AlwaysTrue);
-                if skips || (is_indexed && self.exists && (all || !is_bounded)) {
-                    layers.push(Layer::Values(match (path.contains('.'), skips) {
-                        (true, _) => "PROJECTION_DEFAULT",
-                        (false, true) => "PROJECTION_COVERED",
-                        (false, false) => "PROJECTION_SIMPLE",
-                    }));
+                let dotted = path.contains('.');
+                match winner {
+                    Plan::DistinctScan { .. } if dotted => layers.push(Layer::Values("PROJECTION_DEFAULT")),
+                    Plan::DistinctScan { .. } => layers.push(Layer::Values("PROJECTION_COVERED")),
+                    Plan::CollectionScan { .. } if dotted => layers.push(Layer::Values("PROJECTION_DEFAULT")),
+                    Plan::CollectionScan { .. } => layers.push(Layer::Values("PROJECTION_SIMPLE")),
+                    _ => {}
                 }
             }
             Top::Write(_) if !self.exists => {}
@@ -171,9 +162,7 @@ impl Explained<'_> {
             }
         }
         if matches!(&*self.query.filter, Filter::Or(_)) && self.query.hint.is_none() && self.exists {
-            // Of `distinct` the projection belongs to the plan.
-            let at = if let Top::Distinct(_) = self.subject.top { 0 } else { layers.len() };
-            layers.insert(at, Layer::Subplan);
+            layers.push(Layer::Subplan);
         }
         layers
     }
